@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,8 @@ type Client struct {
 	target  string
 	agent   string
 	timeout time.Duration
+	// http reaches the service over HTTP; nil for a client that Over returned.
+	http http.RoundTripper
 }
 
 // Dial returns a client of the service at target: "unix:///path/to/kioku.sock" or "host:port". It connects with the
@@ -80,7 +83,7 @@ func Dial(target string, opt Options) (*Client, error) {
 	}
 	return &Client{
 		conn: conn, shared: conn, memory: kiokuv1.NewMemoryServiceClient(conn), target: target,
-		agent: cmp.Or(opt.Agent, "main"), timeout: cmp.Or(opt.Timeout, defaultTimeout),
+		agent: cmp.Or(opt.Agent, "main"), timeout: cmp.Or(opt.Timeout, defaultTimeout), http: newTransport(target, opt),
 	}, nil
 }
 
@@ -91,7 +94,7 @@ func Over(service kiokuv1.MemoryServiceClient, agent string) *Client {
 
 // For returns a client of another agent's memory over the same connection, which stays the first one's to close.
 func (c *Client) For(agent string) *Client {
-	return &Client{shared: c.shared, memory: c.memory, target: c.target, agent: agent, timeout: c.timeout}
+	return &Client{shared: c.shared, memory: c.memory, target: c.target, agent: agent, timeout: c.timeout, http: c.http}
 }
 
 // reconnecting has a connection that broke tried again after a second at the latest: a memory service is on this machine or
@@ -134,6 +137,9 @@ func checkTarget(target string) (local bool, err error) {
 // Conn returns the connection of a client that [Dial] returned, and of those that share it, for services of other kinds.
 func (c *Client) Conn() grpc.ClientConnInterface { return c.shared }
 
+// HTTP reaches the service over HTTP, for the operations of package server/op.
+func (c *Client) HTTP() http.RoundTripper { return c.http }
+
 // Service returns the connection of a client as the generated code has it, for the calls that [Memory] has not.
 func (c *Client) Service() kiokuv1.MemoryServiceClient { return c.memory }
 
@@ -151,6 +157,9 @@ func (c *Client) History() kiokuv1.HistoryServiceClient {
 func (c *Client) Close() error {
 	if c.conn == nil {
 		return nil
+	}
+	if t, ok := c.http.(*transport); ok {
+		t.CloseIdleConnections()
 	}
 	return c.conn.Close()
 }

@@ -88,21 +88,21 @@ type Schedule struct {
 // Member of a council.
 type Member struct {
 	// Name is the id of an agent.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" json:"name"`
 	// Workspace of the agent.
-	Workspace string `yaml:"workspace"`
+	Workspace string `yaml:"workspace" json:"-"`
 	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn, and
 	// "remote:NAME" one that says which model that is.
-	Model string `yaml:"model"`
+	Model string `yaml:"model" json:"model"`
 	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model. With a command,
 	// Model only says which model the program asks.
-	Command []string `yaml:"command"`
+	Command []string `yaml:"command" json:"-"`
 	// Output is the path of the answer in the JSON that Command prints, such as "result"; empty if it prints the answer itself.
-	Output string `yaml:"output"`
+	Output string `yaml:"output" json:"-"`
 	// Env are names of environment variables that Command gets beside PATH, HOME, USER, LANG, TZ, TMPDIR and LC_*.
-	Env []string `yaml:"env"`
+	Env []string `yaml:"env" json:"-"`
 	// Roles are arbiter, executor, reviewer, approver, runner, announcer, coordinator.
-	Roles []string `yaml:"roles"`
+	Roles []string `yaml:"roles" json:"roles"`
 }
 
 // Execution says how approved tasks are done.

@@ -88,7 +88,7 @@ func (r registrar) handler(method string, st grpc.StreamDesc, isStream bool) grp
 func (s *Server) timeout(method string) time.Duration {
 	switch method {
 	case kiokuv1.HistoryService_SearchPast_FullMethodName, // which may make an index first
-		kiokuv1.CouncilService_AskArbiter_FullMethodName, kiokuv1.CouncilService_DiagnoseCouncil_FullMethodName,
+		Council.Solo.Name, Council.Doctor.Name,
 		kiokuv1.AgentService_Compact_FullMethodName, kiokuv1.AgentService_Flush_FullMethodName, kiokuv1.AgentService_EndSession_FullMethodName:
 		return s.opt.CompactTimeout
 	}

@@ -10,11 +10,10 @@ import (
 	"kioku/council"
 	"kioku/council/engine"
 	"kioku/council/member"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Council decides tasks by vote, as the server needs it; *engine.Engine is one.
-type Council interface {
+// CouncilEngine decides tasks by vote, as the server needs it; *engine.Engine is one.
+type CouncilEngine interface {
 	Settings() council.Settings
 	SubmitWith(ctx context.Context, t council.Task, files []engine.Upload) (council.Task, error)
 	Estimate(t council.Task) engine.Estimate
@@ -68,26 +67,26 @@ type Council interface {
 // CouncilOptions are a council that a server serves.
 type CouncilOptions struct {
 	// Council decides.
-	Council Council
+	Council CouncilEngine
 	// Folder of the council, which owners are told.
 	Folder string
 	// Idle says that no engine works on the tasks: the folder is only read, and tasks can be put into its inbox.
 	Idle bool
 }
 
-// councilService implements kioku.v1.CouncilService.
-type councilService struct {
-	kiokuv1.UnimplementedCouncilServiceServer
-	*Server
-}
+// councilService does what the operations of a council say.
+type councilService struct{ *Server }
 
 // of returns the council of a caller who has a right, or the first error of checks of the request.
-func (s councilService) of(ctx context.Context, right string, checks ...error) (Council, error) {
+func (s councilService) of(ctx context.Context, right string, checks ...error) (CouncilEngine, error) {
 	return s.ofAny(ctx, []string{right}, checks...)
 }
 
 // ofAny is of for a caller who has one of several rights.
-func (s councilService) ofAny(ctx context.Context, rights []string, checks ...error) (Council, error) {
+func (s councilService) ofAny(ctx context.Context, rights []string, checks ...error) (CouncilEngine, error) {
+	if s.opt.Council == nil {
+		return nil, errNoCouncil
+	}
 	for _, right := range rights {
 		if callerOf(ctx).council.has(right) {
 			currentCall(ctx).useCouncil(right)
@@ -108,28 +107,26 @@ func firstOf(errs []error) error {
 }
 
 // author returns who has written a request: the owner, whom a bridge vouches for if sender is set, or a stranger.
-func (s councilService) author(ctx context.Context, sender *kiokuv1.CouncilSender) council.Author {
+func (s councilService) author(ctx context.Context, sender *Sender) council.Author {
 	c := callerOf(ctx)
-	switch platform := sender.GetPlatform(); {
-	case platform == "" && c.council.has(rightOwner):
-		return council.Author{Kind: "owner", Name: c.name}
-	case platform == "":
-		return council.Author{Kind: "stranger", Name: c.name}
-	default:
-		who := council.Author{Kind: "stranger", Name: sender.GetUserId(), Platform: platform}
-		if c.council.has(rightBridge+platform) && s.opt.Council.Council.Recognise(platform, sender.GetUserId()) {
-			who.Kind = "owner"
-		}
-		return who
+	who := council.Author{Kind: "stranger", Name: c.name}
+	owns := c.council.has(rightOwner)
+	if sender != nil {
+		who.Name, who.Platform = sender.UserID, sender.Platform
+		owns = c.council.has(rightBridge+sender.Platform) && s.opt.Council.Council.Recognise(sender.Platform, sender.UserID)
 	}
+	if owns {
+		who.Kind = "owner"
+	}
+	return who
 }
 
 // owned returns the council and the author of a request that only an owner may make: a caller with the right, for itself, or an owner
 // for whom a bridge vouches.
-func (s councilService) owned(ctx context.Context, sender *kiokuv1.CouncilSender, checks ...error) (Council, council.Author, error) {
+func (s councilService) owned(ctx context.Context, sender *Sender, checks ...error) (CouncilEngine, council.Author, error) {
 	right := rightOwner
-	if p := sender.GetPlatform(); p != "" {
-		right = rightBridge + p
+	if sender != nil {
+		right = rightBridge + sender.Platform
 	}
 	c, err := s.of(ctx, right, append([]error{checkSender(sender)}, checks...)...)
 	if err != nil {
@@ -143,14 +140,14 @@ func (s councilService) owned(ctx context.Context, sender *kiokuv1.CouncilSender
 }
 
 // checkSender refuses a sender of an unknown platform, or without an id.
-func checkSender(sender *kiokuv1.CouncilSender) error {
+func checkSender(sender *Sender) error {
 	switch {
 	case sender == nil:
 		return nil
-	case !slices.Contains(council.Platforms, sender.GetPlatform()):
-		return badField("sender.platform", "must be one of %v, not %q", council.Platforms, clip(sender.GetPlatform(), 40))
+	case !slices.Contains(council.Platforms, sender.Platform):
+		return badField("sender.platform", "must be one of %v, not %q", council.Platforms, clip(sender.Platform, 40))
 	}
-	return checkKey("sender.user_id", sender.GetUserId())
+	return checkKey("sender.user_id", sender.UserID)
 }
 
 // checkTask refuses what is no id of a task.
@@ -178,42 +175,9 @@ func checkID(field, id string) error {
 }
 
 // limitOf returns the limit of a request, at most 1,000.
-func limitOf(n int32, unset int) int {
+func limitOf(n, unset int) int {
 	if n <= 0 {
 		return unset
 	}
-	return min(int(n), 1000)
-}
-
-// GetCouncil returns what the council is. Any right suffices.
-func (s councilService) GetCouncil(ctx context.Context, _ *kiokuv1.GetCouncilRequest) (*kiokuv1.GetCouncilResponse, error) {
-	rights := callerOf(ctx).council
-	if rights.none() {
-		return nil, errCouncilRight([]string{rightRead})
-	}
-	c := s.opt.Council.Council
-	set := c.Settings().WithDefaults()
-	members, err := c.Members(ctx)
-	if err != nil {
-		return nil, err
-	}
-	resp := &kiokuv1.GetCouncilResponse{
-		Agent: set.Agent, Workers: set.Workers, Policy: set.Policy, NeededCount: int32Of(council.Need(len(set.Members))),
-		MinRounds: int32Of(set.MinRounds), MaxRounds: int32Of(set.MaxRounds), Autonomy: set.Autonomy, ExecutionMode: set.Execution.Mode,
-		ExecutionApproval: set.Execution.Approval, EvaluationEvery: set.Evaluation.Every, Rights: rights.list(), Running: !s.opt.Council.Idle,
-		Members: convertAll(members, councilMember),
-	}
-	load, err := c.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	resp.Load = councilLoad(load)
-	for name := range set.Actions {
-		resp.Actions = append(resp.Actions, name)
-	}
-	slices.Sort(resp.Actions)
-	if rights.has(rightOwner) {
-		resp.Folder = s.opt.Council.Folder
-	}
-	return resp, nil
+	return min(n, 1000)
 }

@@ -88,6 +88,9 @@ func (c *call) useCouncil(right string) {
 	c.councils = append(c.councils, right)
 }
 
+// errNoCouncil is the error of a service without a council.
+var errNoCouncil = status.Error(codes.Unimplemented, "this service has no council; its setting council.folder names one")
+
 // errStranger is the error for somebody whom a bridge does not vouch for as an owner.
 var errStranger = status.Error(codes.PermissionDenied, "this sender is no owner of the council; council.yaml lists the owners of each platform")
 

@@ -50,7 +50,7 @@ func checkSize(field, text string, most int) error {
 	return nil
 }
 
-func checkCount[T int32 | int64](field string, n T) error {
+func checkCount[T int | int32 | int64](field string, n T) error {
 	if n < 0 {
 		return badField(field, "must not be negative")
 	}

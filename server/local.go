@@ -38,13 +38,6 @@ func (s *Server) LocalHistory() kiokuv1.HistoryServiceClient {
 	return kiokuv1.NewHistoryServiceClient(conn)
 }
 
-// LocalCouncil is Local for the council.
-func (s *Server) LocalCouncil() kiokuv1.CouncilServiceClient {
-	conn := localConn{methods: map[string]localMethod{}}
-	kiokuv1.RegisterCouncilServiceServer(ownerRegistrar{conn, s}, councilService{Server: s})
-	return kiokuv1.NewCouncilServiceClient(conn)
-}
-
 // Conn returns a client connection to all services of this process, for those who answer HTTP. The caller of a call is the
 // client that sent the HTTP request which the context of the call descends from, and the call is served as one over gRPC is:
 // same rights, limits, deadlines, statuses and log. A call in another context is refused with UNAUTHENTICATED. Metadata, call

@@ -72,6 +72,8 @@ type Options struct {
 	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService,
 	// DeriveService and HistoryService for the agents of its sidecars; nil forwards none.
 	Memory grpc.ClientConnInterface
+	// MemoryHTTP reaches the same server over HTTP.
+	MemoryHTTP http.RoundTripper
 	// Tokens that calls over TCP must carry; nil admits every process of this machine, and ListenTCP refuses other
 	// machines.
 	Tokens *Tokens
@@ -335,9 +337,6 @@ func (s *Server) register(r grpc.ServiceRegistrar) {
 	}
 	if len(s.sidecars) > 0 {
 		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})
-	}
-	if s.opt.Council != nil {
-		kiokuv1.RegisterCouncilServiceServer(r, councilService{Server: s})
 	}
 	healthpb.RegisterHealthServer(r, s.health)
 }

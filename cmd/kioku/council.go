@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kioku"
 	"kioku/cmd/kioku/config"
@@ -19,8 +18,8 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/files"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/server/op"
 )
 
 func (a *app) councilCmd() *cobra.Command {
@@ -55,9 +54,12 @@ const (
 	councilRuns
 )
 
-// councilClient calls the service of a council, in a daemon or in this process.
+// ops are the operations of a council.
+var ops = server.Council
+
+// councilClient asks a council, in a daemon or in this process.
 type councilClient struct {
-	kiokuv1.CouncilServiceClient
+	conn http.RoundTripper
 	// host is the council that this process runs or reads; nil if a daemon answers.
 	host *councilhost.Host
 	// clock is that of a scripted council, whose members need no time; nil for the real one.
@@ -102,12 +104,13 @@ func (a *app) withCouncil(ctx context.Context, need councilNeed, f func(context.
 }
 
 // aboutCouncil returns the council of the settings as it is now; nil if they name none.
-func (a *app) aboutCouncil(ctx context.Context, conf *config.Config) (about *kiokuv1.GetCouncilResponse, err error) {
+func (a *app) aboutCouncil(ctx context.Context, conf *config.Config) (about *server.CouncilNow, err error) {
 	if conf.Council.Folder == "" {
 		return nil, nil
 	}
 	err = a.withCouncil(ctx, councilReads, func(ctx context.Context, c *councilClient) (err error) {
-		about, err = c.GetCouncil(ctx, &kiokuv1.GetCouncilRequest{})
+		now, err := ops.Status.Call(ctx, c.conn, server.None{})
+		about = &now
 		return err
 	})
 	return about, err
@@ -134,14 +137,13 @@ func (a *app) servedCouncil(ctx context.Context, k *connect.Connector, folder st
 		return false, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	service := kiokuv1.NewCouncilServiceClient(conn.Conn())
 	asking, cancel := context.WithTimeout(ctx, connect.DaemonWait)
-	about, err := service.GetCouncil(asking, &kiokuv1.GetCouncilRequest{})
+	about, err := ops.Status.Call(asking, conn.HTTP(), server.None{})
 	cancel()
 	switch {
-	case folder != "" && (err != nil || !files.SameFolder(about.GetFolder(), folder)):
+	case folder != "" && (err != nil || !files.SameFolder(about.Folder, folder)):
 		return false, nil // a daemon that serves another council, or none
-	case status.Code(err) == codes.Unimplemented:
+	case isWithoutCouncil(err):
 		return true, errors.New("the daemon serves no council; set council.folder there and start it again")
 	case err != nil:
 		return true, err
@@ -149,7 +151,7 @@ func (a *app) servedCouncil(ctx context.Context, k *connect.Connector, folder st
 	if a.councilEcho {
 		a.Notice("a daemon runs this council, with the members of its council.yaml; --echo has no effect")
 	}
-	return true, f(ctx, &councilClient{CouncilServiceClient: service})
+	return true, f(ctx, &councilClient{conn: conn.HTTP()})
 }
 
 // ownCouncil runs f with a council that this process opens.
@@ -177,7 +179,7 @@ func (a *app) ownCouncil(ctx context.Context, opt councilhost.Options, need coun
 		if err != nil {
 			return err
 		}
-		c.CouncilServiceClient = srv.LocalCouncil()
+		c.conn = srv.LocalOperations()
 		return f(ctx, c)
 	}
 	if need != councilRuns {
@@ -202,10 +204,16 @@ func councilState(conf *config.Config, folder string) (*config.Config, error) {
 
 // councilError returns an error of a council in the words of the commands.
 func (a *app) councilError(err error) error {
-	if status.Code(err) == codes.Unimplemented {
+	if isWithoutCouncil(err) {
 		return fmt.Errorf("the daemon is of another version, or serves no council: %w", err)
 	}
 	return err
+}
+
+// isWithoutCouncil reports whether an error says that a service has no council.
+func isWithoutCouncil(err error) bool {
+	said, ok := errors.AsType[*op.Error](err)
+	return ok && said.Code == "UNIMPLEMENTED"
 }
 
 // councilPause is the time between two looks at a task, beside those after events.
@@ -251,13 +259,10 @@ func (c *councilClient) watch(ctx context.Context, look func(context.Context) (b
 	defer stop()
 	events := make(chan struct{}, 1)
 	go func() {
-		stream, err := c.WatchCouncil(ctx, &kiokuv1.WatchCouncilRequest{})
-		for err == nil {
-			if _, err = stream.Recv(); err == nil {
-				select {
-				case events <- struct{}{}:
-				default:
-				}
+		for range ops.Watch.Call(ctx, c.conn, server.After{}) {
+			select {
+			case events <- struct{}{}:
+			default:
 			}
 		}
 	}()

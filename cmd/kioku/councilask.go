@@ -17,8 +17,9 @@ import (
 	"kioku/cmd/kioku/internal/councilhost"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council"
+	"kioku/council/engine"
 	"kioku/council/template"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // councilMade is the output of kioku council init --json.
@@ -87,10 +88,10 @@ func (f *taskFlags) addFlags(cmd *cobra.Command) {
 }
 
 // request returns the request for a task.
-func (f *taskFlags) request(a *app, args []string) (*kiokuv1.SubmitTaskRequest, error) {
+func (f *taskFlags) request(a *app, args []string) (server.NewTask, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
-	req := &kiokuv1.SubmitTaskRequest{
-		Id: f.id, Type: council.TypeTask, Title: text, Description: f.description, Priority: f.priority, Supersedes: f.supersedes, Source: "cli",
+	req := server.NewTask{
+		ID: f.id, Type: council.TypeTask, Title: text, Description: f.description, Priority: f.priority, Supersedes: f.supersedes, Source: "cli",
 	}
 	if f.question {
 		req.Type = council.TypeQuestion
@@ -98,7 +99,7 @@ func (f *taskFlags) request(a *app, args []string) (*kiokuv1.SubmitTaskRequest, 
 	if f.description == "-" {
 		data, err := io.ReadAll(io.LimitReader(a.stdin, 8*council.MaxDescription))
 		if err != nil {
-			return nil, fmt.Errorf("read standard input: %w", err)
+			return req, fmt.Errorf("read standard input: %w", err)
 		}
 		req.Description = string(data)
 	}
@@ -116,8 +117,8 @@ func (f *taskFlags) request(a *app, args []string) (*kiokuv1.SubmitTaskRequest, 
 }
 
 // readUploads reads files to attach.
-func (a *app) readUploads(paths []string) ([]*kiokuv1.CouncilUpload, error) {
-	var all []*kiokuv1.CouncilUpload
+func (a *app) readUploads(paths []string) ([]engine.Upload, error) {
+	var all []engine.Upload
 	for _, path := range paths {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(a.dir, path)
@@ -126,7 +127,7 @@ func (a *app) readUploads(paths []string) ([]*kiokuv1.CouncilUpload, error) {
 		if err != nil {
 			return nil, render.Misuse("--file: %w", err)
 		}
-		all = append(all, &kiokuv1.CouncilUpload{Name: filepath.Base(path), Data: data})
+		all = append(all, engine.Upload{Name: filepath.Base(path), Data: data})
 	}
 	return all, nil
 }
@@ -143,14 +144,14 @@ func (a *app) councilSubmitCmd() *cobra.Command {
 				return err
 			}
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.SubmitTask(ctx, req)
+				resp, err := ops.Submit.Call(ctx, c.conn, req)
 				if err != nil {
 					return err
 				}
 				if c.host != nil {
 					a.Notice("no daemon runs this council: the task waits in its inbox for kioku council serve")
 				}
-				return a.Write(resp, func(p *render.Page) { p.Linef("%s", resp.GetTask().GetId()) })
+				return a.Write(resp, func(p *render.Page) { p.Linef("%s", resp.ID) })
 			})
 		},
 	}
@@ -227,18 +228,18 @@ func (a *app) councilForEcho() (done func(), err error) {
 }
 
 // askCouncil submits a task, waits until the council is done with it, and writes the decision.
-func (a *app) askCouncil(ctx context.Context, c *councilClient, f askFlags, req *kiokuv1.SubmitTaskRequest) error {
+func (a *app) askCouncil(ctx context.Context, c *councilClient, f askFlags, req server.NewTask) error {
 	if render.IsTerminal(a.Stderr) {
-		if e, err := c.EstimateTask(ctx, &kiokuv1.EstimateTaskRequest{Title: req.GetTitle(), Description: req.GetDescription()}); err == nil {
-			a.Notice("this takes %d to %s of models, about %d to %d tokens%s", e.GetLowCallCount(), render.Count(e.GetHighCallCount(), "call"),
-				e.GetLowTokenCount(), e.GetHighTokenCount(), render.CouncilPrice(", %s to %s dollars", e.GetLowCost(), e.GetHighCost()))
+		if e, err := ops.Estimate.Call(ctx, c.conn, server.NewTask{Title: req.Title, Description: req.Description}); err == nil {
+			a.Notice("this takes %d to %s of models, about %d to %d tokens%s", e.CallsLow, render.Count(e.CallsHigh, "call"),
+				e.TokensLow, e.TokensHigh, render.CouncilPrice(", %s to %s dollars", e.CostLow, e.CostHigh))
 		}
 	}
-	made, err := c.SubmitTask(ctx, req)
+	made, err := ops.Submit.Call(ctx, c.conn, req)
 	if err != nil {
 		return err
 	}
-	id := made.GetTask().GetId()
+	id := made.ID
 	if !a.JSON {
 		a.Notice("asked as %s", id)
 	}
@@ -246,10 +247,10 @@ func (a *app) askCouncil(ctx context.Context, c *councilClient, f askFlags, req 
 	if err != nil {
 		return err
 	}
-	if f.solo && d.GetDecision() != nil {
-		if _, err := c.AskArbiter(ctx, &kiokuv1.AskArbiterRequest{Id: id}); err != nil {
+	if f.solo && d.Decision != nil {
+		if _, err := ops.Solo.Call(ctx, c.conn, server.TaskID{ID: id}); err != nil {
 			a.Notice("the arbiter alone has no answer: %s", render.Message(err))
-		} else if d, err = c.GetTask(ctx, &kiokuv1.GetTaskRequest{Id: id}); err != nil {
+		} else if d, err = ops.Show.Call(ctx, c.conn, server.TaskID{ID: id}); err != nil {
 			return err
 		}
 	}
@@ -260,19 +261,19 @@ func (a *app) askCouncil(ctx context.Context, c *councilClient, f askFlags, req 
 }
 
 // councilDone reports whether nothing more happens to a task without a person.
-func councilDone(d *kiokuv1.GetTaskResponse) bool {
+func councilDone(d engine.Detail) bool {
 	final := []string{council.StatusCompleted, council.StatusRejected, council.StatusFailed, council.StatusCancelled, council.StatusStalled}
-	return d.GetNeedsOwner() != "" || slices.Contains(final, d.GetStatus().GetStatus())
+	return d.NeedsOwner != "" || slices.Contains(final, d.Status.Status)
 }
 
 // followTask waits until a task is done, tells the steps, and returns it.
-func (a *app) followTask(ctx context.Context, c *councilClient, id string, wait time.Duration, done func(*kiokuv1.GetTaskResponse) bool) (*kiokuv1.GetTaskResponse, error) {
+func (a *app) followTask(ctx context.Context, c *councilClient, id string, wait time.Duration, done func(engine.Detail) bool) (engine.Detail, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errCouncilWait)
 	defer cancel()
-	var last *kiokuv1.GetTaskResponse
+	var last engine.Detail
 	told := ""
 	err := c.wait(ctx, func(ctx context.Context) (bool, error) {
-		d, err := c.GetTask(ctx, &kiokuv1.GetTaskRequest{Id: id})
+		d, err := ops.Show.Call(ctx, c.conn, server.TaskID{ID: id})
 		if err != nil {
 			return false, err
 		}
@@ -293,15 +294,15 @@ func (a *app) followTask(ctx context.Context, c *councilClient, id string, wait 
 var errCouncilWait = errors.New("the council is not done yet")
 
 // councilOutcome returns the error whose exit code tells what became of a task, nil for an approval.
-func councilOutcome(d *kiokuv1.GetTaskResponse, strict bool) error {
-	switch st := d.GetStatus().GetStatus(); {
+func councilOutcome(d engine.Detail, strict bool) error {
+	switch st := d.Status.Status; {
 	case st == council.StatusStalled:
-		return outcomeError{exitStalled, "the council is stalled: " + d.GetStatus().GetReason()}
-	case d.GetDecision().GetDecision() == council.Rejected:
+		return outcomeError{exitStalled, "the council is stalled: " + d.Status.Reason}
+	case d.Decision != nil && d.Decision.Decision == council.Rejected:
 		return outcomeError{exitRejected, "the council has rejected it"}
 	case st == council.StatusFailed || st == council.StatusCancelled:
-		return fmt.Errorf("the task has %s: %s", st, d.GetStatus().GetReason())
-	case strict && len(d.GetDecision().GetDegraded()) > 0:
+		return fmt.Errorf("the task has %s: %s", st, d.Status.Reason)
+	case strict && d.Decision != nil && len(d.Decision.Degraded) > 0:
 		return render.ErrDegraded
 	}
 	return nil

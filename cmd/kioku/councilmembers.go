@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strconv"
 	"strings"
 
@@ -11,7 +9,8 @@ import (
 
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/council/engine"
+	"kioku/server"
 )
 
 func (a *app) councilMembersCmd() *cobra.Command {
@@ -20,7 +19,7 @@ func (a *app) councilMembersCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.GetCouncil(ctx, &kiokuv1.GetCouncilRequest{})
+				resp, err := ops.Status.Call(ctx, c.conn, server.None{})
 				if err != nil {
 					return err
 				}
@@ -43,7 +42,7 @@ func (a *app) paramsGetCmd() *cobra.Command {
 		ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.GetParams(ctx, &kiokuv1.GetParamsRequest{Member: args[0]})
+				resp, err := ops.Params.Call(ctx, c.conn, server.MemberName{Member: args[0]})
 				if err != nil {
 					return err
 				}
@@ -59,7 +58,7 @@ func (a *app) paramsSetCmd() *cobra.Command {
 		Use: "set MEMBER NAME=VALUE...", Short: "Change parameters of a member", Args: cobra.MinimumNArgs(2),
 		Example: "  kioku council params set panda risk_tolerance=0.3 thoroughness=0.8", ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &kiokuv1.SetParamsRequest{Member: args[0], Params: map[string]float64{}, Reason: reason}
+			req := server.NewParams{MemberName: server.MemberName{Member: args[0]}, Params: council.Params{}, Reason: reason}
 			for _, pair := range args[1:] {
 				name, text, ok := strings.Cut(pair, "=")
 				value, err := strconv.ParseFloat(text, 64)
@@ -69,7 +68,7 @@ func (a *app) paramsSetCmd() *cobra.Command {
 				req.Params[name] = value
 			}
 			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-				if _, err := c.SetParams(ctx, req); err != nil {
+				if _, err := ops.SetParams.Call(ctx, c.conn, req); err != nil {
 					return err
 				}
 				return a.writeParams(ctx, c, args[0])
@@ -86,7 +85,7 @@ func (a *app) paramsRollbackCmd() *cobra.Command {
 		ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-				if _, err := c.RollbackParams(ctx, &kiokuv1.RollbackParamsRequest{Member: args[0]}); err != nil {
+				if _, err := ops.Rollback.Call(ctx, c.conn, server.MemberName{Member: args[0]}); err != nil {
 					return err
 				}
 				return a.writeParams(ctx, c, args[0])
@@ -97,7 +96,7 @@ func (a *app) paramsRollbackCmd() *cobra.Command {
 
 // writeParams writes the parameters of a member.
 func (a *app) writeParams(ctx context.Context, c *councilClient, member string) error {
-	resp, err := c.GetParams(ctx, &kiokuv1.GetParamsRequest{Member: member})
+	resp, err := ops.Params.Call(ctx, c.conn, server.MemberName{Member: member})
 	if err != nil {
 		return err
 	}
@@ -112,10 +111,10 @@ func (a *app) completeMembers(cmd *cobra.Command, args []string, begun string) (
 	a.Stderr = discard{}
 	var names []string
 	_ = a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-		about, err := c.GetCouncil(ctx, &kiokuv1.GetCouncilRequest{})
-		for _, m := range about.GetMembers() {
-			if strings.HasPrefix(m.GetName(), begun) {
-				names = append(names, m.GetName())
+		about, err := ops.Status.Call(ctx, c.conn, server.None{})
+		for _, m := range about.Members {
+			if strings.HasPrefix(m.Member.Name, begun) {
+				names = append(names, m.Member.Name)
 			}
 		}
 		return err
@@ -129,19 +128,19 @@ func (a *app) councilEvaluateCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCouncil(cmd.Context(), councilRuns, func(ctx context.Context, c *councilClient) error {
-				made, err := c.StartEvaluation(ctx, &kiokuv1.StartEvaluationRequest{})
+				made, err := ops.Evaluate.Call(ctx, c.conn, server.None{})
 				if err != nil {
 					return err
 				}
-				var resp *kiokuv1.GetEvaluationResponse
+				var resp engine.EvaluationState
 				err = c.wait(ctx, func(ctx context.Context) (done bool, err error) {
-					resp, err = c.GetEvaluation(ctx, &kiokuv1.GetEvaluationRequest{Id: made.GetCycleId()})
-					return resp.GetEvaluation().GetStatus() != "", err
+					resp, err = ops.Evaluation.Call(ctx, c.conn, server.ID{ID: made.CycleID})
+					return resp.Result != nil, err
 				})
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilEvaluation(resp.GetEvaluation()) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilEvaluation(resp) })
 			})
 		},
 	}
@@ -150,60 +149,58 @@ func (a *app) councilEvaluateCmd() *cobra.Command {
 }
 
 func (a *app) councilEvaluationsCmd() *cobra.Command {
-	var limit int32
+	var limit int
 	cmd := &cobra.Command{
 		Use: "evaluations", Short: "List the cycles in which members rated each other, newest first",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.ListEvaluations(ctx, &kiokuv1.ListEvaluationsRequest{Limit: limit})
+				resp, err := ops.Evaluations.Call(ctx, c.conn, server.Limit{Limit: limit})
 				if err != nil {
 					return err
 				}
 				return a.Write(resp, func(p *render.Page) {
-					for _, e := range resp.GetEvaluations() {
+					for _, e := range resp {
 						p.CouncilEvaluation(e)
 					}
 				})
 			})
 		},
 	}
-	cmd.Flags().Int32Var(&limit, "limit", 5, "maximum `number` of cycles, at most 1,000")
+	cmd.Flags().IntVar(&limit, "limit", 5, "maximum `number` of cycles, at most 1,000")
 	return cmd
 }
 
 func (a *app) councilLogCmd() *cobra.Command {
-	req := &kiokuv1.TailLogsRequest{}
+	req := server.LogQuery{}
 	cmd := &cobra.Command{
 		Use: "logs MEMBER", Short: "Show the log of a member", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Member = args[0]
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				stream, err := c.TailLogs(ctx, req)
-				for err == nil {
-					var resp *kiokuv1.TailLogsResponse
-					if resp, err = stream.Recv(); err == nil {
-						err = a.writeLogLine(resp)
+				for line, err := range ops.Log.Call(ctx, c.conn, req) {
+					if err == nil {
+						err = a.writeLogLine(line)
+					}
+					if err != nil {
+						return err
 					}
 				}
-				if errors.Is(err, io.EOF) {
-					return nil
-				}
-				return err
+				return nil
 			})
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&req.Day, "day", "", "`day` such as 2026-11-23 (default: today)")
-	fl.Int32VarP(&req.Last, "last", "n", 50, "`number` of the last lines, at most 1,000")
+	fl.IntVarP(&req.Last, "last", "n", 50, "`number` of the last lines, at most 1,000")
 	fl.BoolVarP(&req.Follow, "follow", "f", false, "show lines to come too")
 	return cmd
 }
 
 // writeLogLine writes a line of a log; as JSON, one object a line.
-func (a *app) writeLogLine(resp *kiokuv1.TailLogsResponse) error {
+func (a *app) writeLogLine(line council.LogLine) error {
 	if a.JSON {
-		return a.WriteJSON(resp, "")
+		return a.WriteJSON(line, "")
 	}
-	return a.Show(func(p *render.Page) { p.CouncilLogLine(resp.GetLine()) })
+	return a.Show(func(p *render.Page) { p.CouncilLogLine(line) })
 }

@@ -2,19 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"slices"
+	"net/http"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/councilhost"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -25,22 +23,17 @@ const ordersWait = 2 * time.Second
 type councilOrders func(ctx context.Context, agent string) (sidecar.Orders, error)
 
 // ordersFrom asks the council of a service. One that serves none, or that does not let the caller obey for the agent, tells nothing.
-func ordersFrom(c kiokuv1.CouncilServiceClient) councilOrders {
-	nobody := []codes.Code{codes.Unimplemented, codes.PermissionDenied, codes.Unauthenticated, codes.NotFound}
+func ordersFrom(conn http.RoundTripper) councilOrders {
 	return func(ctx context.Context, agent string) (sidecar.Orders, error) {
 		ctx, cancel := context.WithTimeout(ctx, ordersWait)
 		defer cancel()
-		resp, err := c.ObeyCommands(ctx, &kiokuv1.ObeyCommandsRequest{Worker: agent})
-		if slices.Contains(nobody, status.Code(err)) {
+		w, err := ops.Obey.Call(ctx, conn, server.WorkerName{Worker: agent})
+		if errors.Is(err, memory.ErrDenied) || errors.Is(err, memory.ErrNotFound) || isWithoutCouncil(err) {
 			return sidecar.Orders{}, nil
 		}
-		w := resp.GetWorker()
-		o := sidecar.Orders{Reason: w.GetReason()}
-		if t := w.GetPausedUntilTime(); t != nil {
-			o.PausedUntil = t.AsTime()
-		}
-		for _, d := range w.GetDirectives() {
-			o.Directives = append(o.Directives, d.GetText())
+		o := sidecar.Orders{Reason: w.Reason, PausedUntil: w.PausedUntil}
+		for _, d := range w.Directives {
+			o.Directives = append(o.Directives, d.Text)
 		}
 		return o, err
 	}
@@ -57,7 +50,7 @@ func (a *app) orders(conf *config.Config, k *connect.Connector) (orders councilO
 	if conn == nil || err != nil {
 		return nil, end, err
 	}
-	return ordersFrom(kiokuv1.NewCouncilServiceClient(conn.Conn())), conn.Close, nil
+	return ordersFrom(conn.HTTP()), conn.Close, nil
 }
 
 // ordersOfFolder reads what the council of a folder says.
@@ -75,5 +68,5 @@ func (a *app) ordersOfFolder(conf *config.Config, folder string) (councilOrders,
 	if err != nil {
 		return nil, nil, err
 	}
-	return ordersFrom(srv.LocalCouncil()), host.Close, nil
+	return ordersFrom(srv.LocalOperations()), host.Close, nil
 }

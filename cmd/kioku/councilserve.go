@@ -12,7 +12,6 @@ import (
 	"kioku/cmd/kioku/internal/councilhost"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council/engine"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
@@ -222,7 +221,7 @@ func tellImported(p *render.Page, r imported) {
 }
 
 func (a *app) councilDoctorCmd() *cobra.Command {
-	req := &kiokuv1.DiagnoseCouncilRequest{}
+	req := server.Trial{}
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong with the council and its folder",
 		Long: "Look for what is wrong with the council and its folder, and say what to do. It changes nothing. With --trial each member is asked a\n" +
@@ -231,19 +230,19 @@ func (a *app) councilDoctorCmd() *cobra.Command {
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			need := councilReads
-			if req.GetTrial() {
+			if req.Trial {
 				need = councilWrites
 			}
 			return a.withCouncil(cmd.Context(), need, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.DiagnoseCouncil(ctx, req)
+				resp, err := ops.Doctor.Call(ctx, c.conn, req)
 				if err != nil {
 					return err
 				}
-				if err := a.Write(resp, func(p *render.Page) { p.CouncilFindings(resp.GetFindings()) }); err != nil {
+				if err := a.Write(resp, func(p *render.Page) { p.CouncilFindings(resp) }); err != nil {
 					return err
 				}
-				for _, f := range resp.GetFindings() {
-					if f.GetLevel() == engine.LevelError {
+				for _, f := range resp {
+					if f.Level == engine.LevelError {
 						return errors.New("the council has faults; the lines with error say what to do")
 					}
 				}

@@ -8,7 +8,8 @@ import (
 
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/council/engine"
+	"kioku/server"
 )
 
 func (a *app) councilWorkersCmd() *cobra.Command {
@@ -17,14 +18,14 @@ func (a *app) councilWorkersCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.ListWorkers(ctx, &kiokuv1.ListWorkersRequest{})
+				resp, err := ops.Workers.Call(ctx, c.conn, server.None{})
 				if err != nil {
 					return err
 				}
-				if len(resp.GetWorkers()) == 0 && !a.JSON {
+				if len(resp) == 0 && !a.JSON {
 					a.Notice("no workers; kioku council workers add NAME adds an agent that may suggest tasks and obeys commands")
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilWorkers(resp.GetWorkers()) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilWorkers(resp) })
 			})
 		},
 	}
@@ -33,8 +34,8 @@ func (a *app) councilWorkersCmd() *cobra.Command {
 }
 
 func (a *app) councilCommandCmd() *cobra.Command {
-	req := &kiokuv1.SendCommandRequest{}
-	ack := &kiokuv1.AckCommandRequest{}
+	req := server.NewCommand{}
+	ack := server.NewAck{}
 	cmd := &cobra.Command{
 		Use: "command WORKER [pause|resume|adjust_params|restart]", Short: "Tell a worker what to do, or list what it was told",
 		Long: "Tell a worker what to do: pause for some minutes, resume, adjust_params to directives (--directive, at most five), or restart, which\n" +
@@ -44,55 +45,55 @@ func (a *app) councilCommandCmd() *cobra.Command {
 		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			need := councilWrites
-			if len(args) == 1 && ack.GetId() == "" {
+			if len(args) == 1 && ack.ID == "" {
 				need = councilReads
 			}
 			return a.withCouncil(cmd.Context(), need, func(ctx context.Context, c *councilClient) error {
-				if ack.GetId() != "" {
+				if ack.ID != "" {
 					ack.Worker = args[0]
-					if _, err := c.AckCommand(ctx, ack); err != nil {
+					if _, err := ops.Ack.Call(ctx, c.conn, ack); err != nil {
 						return err
 					}
 				} else if len(args) == 2 {
 					req.Worker, req.Action = args[0], args[1]
-					if _, err := c.SendCommand(ctx, req); err != nil {
+					if _, err := ops.Command.Call(ctx, c.conn, req); err != nil {
 						return err
 					}
 				}
-				resp, err := c.ListCommands(ctx, &kiokuv1.ListCommandsRequest{Worker: args[0]})
+				resp, err := ops.Commands.Call(ctx, c.conn, server.WorkerName{Worker: args[0]})
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilCommands(resp.GetCommands()) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilCommands(resp) })
 			})
 		},
 	}
 	fl := cmd.Flags()
-	fl.Int32Var(&req.DurationMinutes, "minutes", 0, "`minutes` of a pause (default 5) or of directives (default 30)")
-	fl.StringArrayVar(&req.Directives, "directive", nil, "`text` that the worker is to follow, for adjust_params")
+	fl.IntVar(&req.Params.DurationMinutes, "minutes", 0, "`minutes` of a pause (default 5) or of directives (default 30)")
+	fl.StringArrayVar(&req.Params.Directives, "directive", nil, "`text` that the worker is to follow, for adjust_params")
 	fl.StringVar(&req.Reason, "reason", "", "`why`")
-	fl.StringVar(&req.TaskId, "task", "", "`id` of the approved task that orders it")
-	fl.Int32Var(&req.ExpiresMinutes, "expires", 0, "`minutes` that it may wait for the worker (default 60)")
-	fl.StringVar(&req.Id, "id", "", "`id` of the command: one that was used before changes nothing")
-	fl.StringVar(&ack.Id, "ack", "", "`id` of a command that the worker has processed")
+	fl.StringVar(&req.TaskID, "task", "", "`id` of the approved task that orders it")
+	fl.IntVar(&req.ExpiresMinutes, "expires", 0, "`minutes` that it may wait for the worker (default 60)")
+	fl.StringVar(&req.ID, "id", "", "`id` of the command: one that was used before changes nothing")
+	fl.StringVar(&ack.ID, "ack", "", "`id` of a command that the worker has processed")
 	fl.StringVar(&ack.Result, "result", "ok", "with --ack, what came of it, in a `word`")
 	fl.StringVar(&ack.ResultDetail, "detail", "", "with --ack, more `text`")
 	return cmd
 }
 
 func (a *app) councilSuggestCmd() *cobra.Command {
-	req := &kiokuv1.SuggestRequest{}
+	req := server.NewSuggestion{}
 	cmd := &cobra.Command{
 		Use: "suggest WORKER TITLE", Short: "Suggest a task, as a worker: one an hour is looked at",
 		Args: cobra.MinimumNArgs(2), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Worker, req.Title = args[0], strings.Join(args[1:], " ")
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.Suggest(ctx, req)
+				resp, err := ops.Suggest.Call(ctx, c.conn, req)
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions([]*kiokuv1.CouncilSuggestion{resp.GetSuggestion()}) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions([]council.Suggestion{resp}) })
 			})
 		},
 	}
@@ -110,11 +111,11 @@ func (a *app) councilSuggestionsCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.ListSuggestions(ctx, &kiokuv1.ListSuggestionsRequest{Status: status})
+				resp, err := ops.Suggestions.Call(ctx, c.conn, server.StatusFilter{Status: status})
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions(resp.GetSuggestions()) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions(resp) })
 			})
 		},
 	}
@@ -134,25 +135,25 @@ func (a *app) councilApproveCmd() *cobra.Command {
 			worker, id, isSuggestion := strings.Cut(args[0], "/")
 			if isSuggestion {
 				return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-					resp, err := c.ReviewSuggestion(ctx, &kiokuv1.ReviewSuggestionRequest{Worker: worker, Id: id, Accept: !refuse, Note: note})
+					resp, err := ops.Review.Call(ctx, c.conn, server.NewReview{WorkerName: server.WorkerName{Worker: worker}, ID: id, Accept: !refuse, Note: note})
 					if err != nil {
 						return err
 					}
-					return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions([]*kiokuv1.CouncilSuggestion{resp.GetSuggestion()}) })
+					return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions([]council.Suggestion{resp}) })
 				})
 			}
 			if refuse {
 				return render.Misuse("--refuse is for suggestions; kioku council cancel %s cancels a task", args[0])
 			}
 			return a.withCouncil(cmd.Context(), councilRuns, func(ctx context.Context, c *councilClient) error {
-				if _, err := c.ApproveExecution(ctx, &kiokuv1.ApproveExecutionRequest{Id: args[0]}); err != nil {
+				if _, err := ops.Approve.Call(ctx, c.conn, server.TaskOrder{TaskID: server.TaskID{ID: args[0]}}); err != nil {
 					return err
 				}
 				done, err := a.runUntilDone(ctx, c, args[0])
 				if err != nil {
 					return err
 				}
-				return a.Write(done, func(p *render.Page) { p.CouncilTask(done.(*kiokuv1.GetTaskResponse), false) })
+				return a.Write(done, func(p *render.Page) { p.CouncilTask(done.(engine.Detail), false) })
 			})
 		},
 	}
@@ -173,32 +174,32 @@ func (a *app) actionListCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.ListActions(ctx, &kiokuv1.ListActionsRequest{})
+				resp, err := ops.ListActions.Call(ctx, c.conn, server.None{})
 				if err != nil {
 					return err
 				}
-				if about, err := c.GetCouncil(ctx, &kiokuv1.GetCouncilRequest{}); err == nil && !a.JSON {
-					a.Notice("actions of this council: reload:MEMBER%s", strings.Join(append([]string{""}, about.GetActions()...), ", "))
+				if about, err := ops.Status.Call(ctx, c.conn, server.None{}); err == nil && !a.JSON {
+					a.Notice("actions of this council: reload:MEMBER%s", strings.Join(append([]string{""}, about.Actions...), ", "))
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilActions(resp.GetActions()) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilActions(resp) })
 			})
 		},
 	}
 }
 
 func (a *app) actionRequestCmd() *cobra.Command {
-	req := &kiokuv1.RequestActionRequest{}
+	req := server.NewAction{}
 	cmd := &cobra.Command{
 		Use: "request MEMBER ACTION TASK", Short: "Request an action for an approved task, as a member",
 		Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.RequestedBy, req.Service, req.TaskId = args[0], args[1], args[2]
+			req.RequestedBy, req.Service, req.TaskID = args[0], args[1], args[2]
 			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.RequestAction(ctx, req)
+				resp, err := ops.RequestAction.Call(ctx, c.conn, req)
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilActions([]*kiokuv1.CouncilAction{resp.GetAction()}) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilActions([]council.ActionRequest{resp}) })
 			})
 		},
 	}
@@ -207,19 +208,19 @@ func (a *app) actionRequestCmd() *cobra.Command {
 }
 
 func (a *app) actionApproveCmd() *cobra.Command {
-	req := &kiokuv1.ApproveActionRequest{}
+	req := server.Approval{}
 	reject := false
 	cmd := &cobra.Command{
 		Use: "approve MEMBER ID", Short: "Approve or reject a requested action, as a member who did not request it",
 		Args: cobra.ExactArgs(2), ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Member, req.Id, req.Approve = args[0], args[1], !reject
+			req.Member, req.ID, req.Approve = args[0], args[1], !reject
 			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.ApproveAction(ctx, req)
+				resp, err := ops.ApproveAction.Call(ctx, c.conn, req)
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilActions([]*kiokuv1.CouncilAction{resp.GetAction()}) })
+				return a.Write(resp, func(p *render.Page) { p.CouncilActions([]council.ActionRequest{resp}) })
 			})
 		},
 	}

@@ -56,9 +56,9 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	var orders councilOrders
 	switch {
 	case opt.Council != nil:
-		orders = ordersFrom(srv.LocalCouncil())
+		orders = ordersFrom(srv.LocalOperations())
 	case opt.Memory != nil: // another service has the memories, and may have a council
-		orders = ordersFrom(kiokuv1.NewCouncilServiceClient(opt.Memory))
+		orders = ordersFrom(opt.MemoryHTTP)
 	}
 	sidecars, err := a.sidecars(ctx, conf, places, memories, observed.metrics.Model, orders)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	}
 	conn := srv.Conn()
 	counted := observed.metrics.Handler(kiokuv1.NewMemoryServiceClient(conn))
-	srv.HandleHTTP(front.New(front.Options{Conn: conn, Version: buildVersion(), Metrics: counted}))
+	srv.HandleHTTP(front.New(front.Options{Conn: conn, Operations: srv.HandleOperations, Version: buildVersion(), Metrics: counted}))
 	listeners, err := listenOn(socket, address, guard)
 	scheme := "http"
 	if guard.TLS != nil {

@@ -50,7 +50,7 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 		case noCouncil != nil:
 			p.Row("council", "cannot be read: %s", render.Message(noCouncil))
 		case about != nil:
-			p.CouncilLoad(about.GetLoad())
+			p.CouncilLoad(about.Load)
 		}
 		if checked != nil {
 			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFileCount(), "file"))

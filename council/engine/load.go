@@ -16,12 +16,14 @@ import (
 type Load struct {
 	// Open are the tasks that have not ended, with those in the inbox. Waiting are those of them that wait for a person, and Stalled
 	// those of them about which the council cannot agree.
-	Open, Waiting, Stalled int
+	Open    int `json:"open"`
+	Waiting int `json:"waiting"`
+	Stalled int `json:"stalled"`
 	// Absent are the members who are paused, or had no ballot in the round that was sealed last; sorted.
-	Absent []string
+	Absent []string `json:"absent,omitempty"`
 	// Today is what the day has cost, Limit how many tokens it may; both are zero if nobody asks the members here.
-	Today council.Usage
-	Limit int // in tokens
+	Today council.Usage `json:"today"`
+	Limit int           `json:"limit"` // in tokens
 }
 
 // Load counts what is open.

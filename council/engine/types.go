@@ -35,8 +35,8 @@ func (e *LimitedError) Error() string {
 
 // Upload is a file that is submitted with a task.
 type Upload struct {
-	Name string // of the file
-	Data []byte // of the file, at most 10 MiB
+	Name string `json:"name"` // of the file
+	Data []byte `json:"data"` // of the file, at most 10 MiB
 }
 
 // Filter of lists. The zero value lists everything that is not archived.
@@ -53,51 +53,55 @@ type Filter struct {
 
 // Summary of a task in a list.
 type Summary struct {
-	Task   council.Task   // as it was submitted
-	Status council.Status // as it is now
+	Task   council.Task   `json:"task"`   // as it was submitted
+	Status council.Status `json:"status"` // as it is now
 	// Decision and DecidedBy are empty before the decision.
-	Decision, DecidedBy string
+	Decision  string `json:"decision,omitempty"`
+	DecidedBy string `json:"decided_by,omitempty"`
 	// Degraded says that the decision had to do without something.
-	Degraded  bool
-	UpdatedAt time.Time // when something was last written down
+	Degraded  bool      `json:"degraded,omitempty"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"` // when something was last written down
 }
 
 // Detail is everything about a task.
 type Detail struct {
-	Task   council.Task   // as it was submitted
-	Status council.Status // as it is now
+	Task   council.Task   `json:"task"`   // as it was submitted
+	Status council.Status `json:"status"` // as it is now
 	// Rounds of all cycles, oldest first.
-	Rounds       []Round
-	Arbitrations []council.Arbitration // of all cycles, oldest first
-	Comments     []council.Comment     // oldest first
+	Rounds       []Round               `json:"rounds,omitempty"`
+	Arbitrations []council.Arbitration `json:"arbitrations,omitempty"` // of all cycles, oldest first
+	Comments     []council.Comment     `json:"comments,omitempty"`     // oldest first
 	// Decision is nil before there is one. History are those of earlier cycles.
-	Decision *council.Decision
-	History  []council.Decision // oldest first
+	Decision *council.Decision  `json:"decision,omitempty"`
+	History  []council.Decision `json:"history,omitempty"` // oldest first
 	// Results and Reviews of all attempts, oldest first.
-	Results []council.Result
-	Reviews []council.Review // by other members
+	Results []council.Result `json:"results,omitempty"`
+	Reviews []council.Review `json:"reviews,omitempty"` // by other members
 	// Progress are the last 200 lines of the execution.
-	Progress []ProgressLine
+	Progress []ProgressLine `json:"progress,omitempty"`
 	// Thinking are the members who have their turn now.
-	Thinking []string
+	Thinking []string `json:"thinking,omitempty"`
 	// NeedsOwner says what a person has to do: flow.NeedsApproval, NeedsReport or NeedsRuling; empty if nothing.
-	NeedsOwner string
-	Archived   bool // says that the task is in the archive
+	NeedsOwner string `json:"needs_owner,omitempty"`
+	Archived   bool   `json:"archived,omitempty"` // says that the task is in the archive
 	// Problems are files of the task that cannot be read.
-	Problems []string
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Round is an attempt at a round. The ballots of one without a seal are left out: nobody sees a ballot of a round in progress.
 type Round struct {
-	Cycle, Round, Attempt int              // from 1
-	OpenedAt, Deadline    time.Time        // of the attempt
-	Ballots               []council.Ballot // as they were sealed
-	Turns                 []council.Turn   // of the members, by name
+	Cycle    int              `json:"cycle"`
+	Round    int              `json:"round"`
+	Attempt  int              `json:"attempt"` // from 1
+	OpenedAt time.Time        `json:"opened_at,omitzero"`
+	Deadline time.Time        `json:"deadline,omitzero"` // of the attempt
+	Ballots  []council.Ballot `json:"ballots,omitempty"` // as they were sealed
+	Turns    []council.Turn   `json:"-"`                 // of the members, by name
 	// Answered are the members who have given a ballot.
-	Answered []string
-	Seal     *council.Seal // nil as long as the round is open
+	Answered []string      `json:"answered,omitempty"`
+	Seal     *council.Seal `json:"seal,omitempty"` // nil as long as the round is open
 	// Tampered are the members whose file is not what was sealed. It changes nothing.
-	Tampered []string
+	Tampered []string `json:"tampered,omitempty"`
 }
 
 // ProgressLine is a line of decisions/<id>_progress.jsonl.
@@ -108,44 +112,45 @@ type ProgressLine struct {
 
 // MemberState is a member as it is now.
 type MemberState struct {
-	Member council.Member // as the settings have it
+	Member council.Member `json:"member"` // as the settings have it
 	// Params are the known parameters, Unknown the others in the file.
-	Params, Unknown council.Params
+	Params  council.Params `json:"params,omitempty"`
+	Unknown council.Params `json:"unknown,omitempty"`
 	// ParamsError says why the file is not used and the last good values are.
-	ParamsError string
-	Activity    council.Activity // what it does now
+	ParamsError string           `json:"params_error,omitempty"`
+	Activity    council.Activity `json:"activity"` // what it does now
 	// PausedUntil is zero if the member is not paused.
-	PausedUntil time.Time
-	Family      string // of its model
+	PausedUntil time.Time `json:"paused_until,omitzero"`
+	Family      string    `json:"family,omitempty"` // of its model
 }
 
 // EvaluationState is an evaluation cycle.
 type EvaluationState struct {
-	Request     council.CycleRequest // of the cycle
-	Evaluations []council.Evaluated  // that have come
-	Retunes     []council.Retune     // that the cycle has led to
+	Request     council.CycleRequest `json:"request"`               // of the cycle
+	Evaluations []council.Evaluated  `json:"evaluations,omitempty"` // that have come
+	Retunes     []council.Retune     `json:"retunes,omitempty"`     // that the cycle has led to
 	// Result is nil as long as the cycle runs.
-	Result *council.CycleResult
+	Result *council.CycleResult `json:"result,omitempty"`
 	// Thinking are the members who evaluate now.
-	Thinking []string
+	Thinking []string `json:"thinking,omitempty"`
 }
 
 // WorkerState is what a worker is told.
 type WorkerState struct {
-	Name string // of the worker
+	Name string `json:"name"` // of the worker
 	// PausedUntil is zero if the worker is not paused.
-	PausedUntil time.Time
-	Reason      string              // of the pause
-	Directives  []council.Directive // that have not expired
+	PausedUntil time.Time           `json:"paused_until,omitzero"`
+	Reason      string              `json:"reason,omitempty"`     // of the pause
+	Directives  []council.Directive `json:"directives,omitempty"` // that have not expired
 	// NextSuggestion is when the next suggestion is looked at; zero means now.
-	NextSuggestion time.Time
+	NextSuggestion time.Time `json:"next_suggestion,omitzero"`
 }
 
 // CommandState is a command and its answer.
 type CommandState struct {
 	council.Command
 	// Ack is nil as long as there is no answer.
-	Ack *council.Ack
+	Ack *council.Ack `json:"ack,omitempty"`
 }
 
 // Estimate of what a decision costs.
@@ -160,10 +165,11 @@ type RemoteReply = member.RemoteReply
 // Event says that something has changed. It contains no text.
 type Event struct {
 	// ID rises. Those of a later process are higher.
-	ID           uint64
-	Type         string    // one of the constants Event...
-	Task, Member string    // that it is about; may be empty
-	At           time.Time // when it was
+	ID     uint64    `json:"id"`
+	Type   string    `json:"type"` // one of the constants Event...
+	Task   string    `json:"task_id,omitempty"`
+	Member string    `json:"member,omitempty"` // that it is about; may be empty
+	At     time.Time `json:"at,omitzero"`      // when it was
 }
 
 // Types of events.
@@ -184,10 +190,10 @@ const (
 
 // Finding of Doctor.
 type Finding struct {
-	Name string // of what was looked at
+	Name string `json:"name"` // of what was looked at
 	// Level is "ok", "warning" or "error".
-	Level string
-	Text  string // for people
+	Level string `json:"level"`
+	Text  string `json:"text"` // for people
 }
 
 // Levels of findings.

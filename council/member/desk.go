@@ -23,17 +23,21 @@ const leaseTime = 90 * time.Second
 // RemoteTurn is a turn that a member elsewhere has fetched.
 type RemoteTurn struct {
 	// Lease names the turn.
-	Lease string
+	Lease string `json:"lease,omitempty"`
 	// Member whose turn it is, Phase, and the task; the task is empty for an evaluation.
-	Member, Phase, TaskID string
+	Member string `json:"member,omitempty"`
+	Phase  string `json:"phase,omitempty"`
+	TaskID string `json:"task_id,omitempty"`
 	// Round and Attempt, from 1.
-	Round, Attempt int
+	Round   int `json:"round"`
+	Attempt int `json:"attempt"`
 	// System and Prompt are what a model is asked.
-	System, Prompt string
+	System string `json:"system,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
 	// Schema of the reply.
-	Schema json.RawMessage
+	Schema json.RawMessage `json:"schema"`
 	// LeaseUntil is when somebody else may fetch the turn, unless the lease is renewed.
-	LeaseUntil time.Time
+	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
 
 // Desk hands out turns to members that run elsewhere. Its methods may be called concurrently.

@@ -16,11 +16,14 @@ const (
 // Estimate is about what a task may cost.
 type Estimate struct {
 	// CallsLow is the number of calls if the first round decides, CallsHigh if no round does.
-	CallsLow, CallsHigh int
+	CallsLow  int `json:"calls_low"`
+	CallsHigh int `json:"calls_high"`
 	// TokensLow and TokensHigh belong to them. They are of prompts and replies together.
-	TokensLow, TokensHigh int
+	TokensLow  int `json:"tokens_low"`
+	TokensHigh int `json:"tokens_high"`
 	// CostLow and CostHigh are in US dollars; 0 unless the models of all members have a price.
-	CostLow, CostHigh float64
+	CostLow  float64 `json:"cost_low"`
+	CostHigh float64 `json:"cost_high"`
 }
 
 // EstimateTask returns about what a task will cost, without the work that follows the decision and without second tries.

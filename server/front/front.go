@@ -16,6 +16,8 @@ import (
 type Options struct {
 	// Conn reaches the services on behalf of the client of an HTTP request, see server.Server.Conn.
 	Conn grpc.ClientConnInterface
+	// Operations adds the routes of operations to a mux; nil adds none.
+	Operations func(*http.ServeMux)
 	// Version of the program.
 	Version string
 	// Metrics answers /metrics; nil leaves it out.
@@ -26,6 +28,9 @@ type Options struct {
 func New(opt Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", rest.New(opt.Conn))
+	if opt.Operations != nil {
+		opt.Operations(mux)
+	}
 	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)

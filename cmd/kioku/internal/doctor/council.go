@@ -15,22 +15,22 @@ func checkCouncil(_ context.Context, s *Subject) []Finding {
 	if s.Council == nil {
 		return nil
 	}
-	l := s.Council.GetLoad()
+	l := s.Council.Load
 	var all []Finding
-	if !s.Council.GetRunning() {
+	if !s.Council.Running {
 		all = append(all, Finding{"council", Warn, "no daemon runs the council: its tasks wait", "start kioku serve, or kioku council serve"})
 	}
-	if n := l.GetStalledCount(); n > 0 {
+	if n := l.Stalled; n > 0 {
 		all = append(all, Finding{"council", Warn, fmt.Sprintf("%d tasks are stalled: the council cannot decide them", n), "kioku council list --status stalled"})
 	}
-	if n := l.GetAbsent(); len(n) > 0 {
+	if n := l.Absent; len(n) > 0 {
 		all = append(all, Finding{"council", Warn, "had no vote in the last round: " + strings.Join(n, ", "), "kioku council doctor --trial"})
 	}
-	if limit := l.GetTokenLimit(); limit > 0 && 10*l.GetTokenCount() >= 9*limit {
-		all = append(all, Finding{"council", Warn, fmt.Sprintf("%d of %d tokens of today are used", l.GetTokenCount(), limit), "wait for tomorrow (UTC), or raise maxTokensPerDay in council.yaml"})
+	if used := l.Today.TokensIn + l.Today.TokensOut; l.Limit > 0 && 10*used >= 9*l.Limit {
+		all = append(all, Finding{"council", Warn, fmt.Sprintf("%d of %d tokens of today are used", used, l.Limit), "wait for tomorrow (UTC), or raise maxTokensPerDay in council.yaml"})
 	}
 	if len(all) == 0 {
-		return one("council", OK, fmt.Sprintf("%d members, %d open tasks, %d wait for a person", len(s.Council.GetMembers()), l.GetOpenCount(), l.GetWaitingCount()), "")
+		return one("council", OK, fmt.Sprintf("%d members, %d open tasks, %d wait for a person", len(s.Council.Members), l.Open, l.Waiting), "")
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"kioku/embed"
 	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // Level says how bad a finding is.
@@ -56,7 +57,7 @@ type Subject struct {
 	// Derived is what is derived from the memory; nil if that is not known.
 	Derived *kiokuv1.DeriveStatusResponse
 	// Council is the council of the settings; nil if there is none. CouncilErr says why it cannot be read.
-	Council    *kiokuv1.GetCouncilResponse
+	Council    *server.CouncilNow
 	CouncilErr error // nil if it can, or if there is none
 	// Memory is the index if this process has opened it; nil if a daemon answers or there is none.
 	Memory *kioku.Memory

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/council"
+	"kioku/council/engine"
+	"kioku/server"
 )
 
 // voteWords are the votes as people read them.
@@ -24,31 +23,31 @@ func vote(v string) string { return cmp.Or(voteWords[v], v) }
 var deciders = map[string]string{"council": "by the council", "arbiter": "by the arbiter, after no majority", "owner": "by the owner, in the council's place"}
 
 // when returns a time for a list; "" if it is unset.
-func when(t *timestamppb.Timestamp) string {
-	if t == nil {
+func when(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return t.AsTime().Local().Format("2006-01-02 15:04")
+	return t.Local().Format("2006-01-02 15:04")
 }
 
 // CouncilTasks adds a line for each task: when, how far it is, what was decided, id and title.
-func (p *Page) CouncilTasks(list []*kiokuv1.CouncilSummary) {
+func (p *Page) CouncilTasks(list []engine.Summary) {
 	for _, s := range list {
-		t := s.GetTask()
+		t := s.Task
 		mark := ""
-		if s.GetDegraded() {
+		if s.Degraded {
 			mark = " (degraded)"
 		}
-		p.Linef("%s  %s  %s  %s%s", Dim(when(t.GetCreatedTime())), Pad(councilState(s.GetStatus(), s.GetDecision()), 21), Bold(t.GetId()),
-			CleanLine(t.GetTitle()), mark)
+		p.Linef("%s  %s  %s  %s%s", Dim(when(t.CreatedAt)), Pad(councilState(s.Status, s.Decision), 21), Bold(t.ID),
+			CleanLine(t.Title), mark)
 	}
 }
 
 // councilState returns how far a task is, with what was decided.
-func councilState(st *kiokuv1.CouncilStatus, decision string) string {
-	switch word := st.GetStatus(); {
+func councilState(st council.Status, decision string) string {
+	switch word := st.Status; {
 	case word == "discussing":
-		return fmt.Sprintf("discussing, round %d", st.GetCurrentRound())
+		return fmt.Sprintf("discussing, round %d", st.CurrentRound)
 	case decision != "" && decision != word:
 		return decision + ", " + strings.ReplaceAll(word, "_", " ")
 	default:
@@ -56,134 +55,143 @@ func councilState(st *kiokuv1.CouncilStatus, decision string) string {
 	}
 }
 
+// decided returns what was decided, empty before a decision.
+func decided(dec *council.Decision) string {
+	if dec == nil {
+		return ""
+	}
+	return dec.Decision
+}
+
 // CouncilStep says in a line how far a task is.
-func CouncilStep(d *kiokuv1.GetTaskResponse) string {
-	st := d.GetStatus()
+func CouncilStep(d engine.Detail) string {
+	st := d.Status
 	text := councilState(st, "")
-	if st.GetStatus() == "discussing" && len(d.GetRounds()) > 0 {
-		r := d.GetRounds()[len(d.GetRounds())-1]
-		if r.GetAttempt() > 1 {
-			text += fmt.Sprintf(", attempt %d", r.GetAttempt())
+	if st.Status == "discussing" && len(d.Rounds) > 0 {
+		r := d.Rounds[len(d.Rounds)-1]
+		if r.Attempt > 1 {
+			text += fmt.Sprintf(", attempt %d", r.Attempt)
 		}
-		if n := len(r.GetAnswered()); n > 0 && !r.GetSealed() {
-			text += fmt.Sprintf(", %d of %d answered", n, len(st.GetRoster()))
+		if n := len(r.Answered); n > 0 && r.Seal == nil {
+			text += fmt.Sprintf(", %d of %d answered", n, len(st.Roster))
 		}
 	}
-	if len(d.GetThinking()) > 0 {
-		text += ": " + strings.Join(d.GetThinking(), ", ") + " thinking"
+	if len(d.Thinking) > 0 {
+		text += ": " + strings.Join(d.Thinking, ", ") + " thinking"
 	}
 	return text
 }
 
 // CouncilTask adds a task: what is degraded, the decision, the announcement, what is to be done, dissent, and the result. With all, also
 // every opinion and comment.
-func (p *Page) CouncilTask(d *kiokuv1.GetTaskResponse, all bool) {
-	t, st, dec := d.GetTask(), d.GetStatus(), d.GetDecision()
+func (p *Page) CouncilTask(d engine.Detail, all bool) {
+	t, st, dec := d.Task, d.Status, d.Decision
 	p.councilBanner(d)
-	p.Linef("%s", Bold(CleanLine(t.GetTitle())))
-	p.Row("task", "%s, %s, %s priority, from %s", t.GetId(), t.GetType(), t.GetPriority(), cmp.Or(t.GetSource(), "a file"))
-	p.Row("status", "%s", councilState(st, dec.GetDecision()))
-	if all && t.GetDescription() != "" {
-		p.councilText("", t.GetDescription())
+	p.Linef("%s", Bold(CleanLine(t.Title)))
+	p.Row("task", "%s, %s, %s priority, from %s", t.ID, t.Type, t.Priority, cmp.Or(t.Source, "a file"))
+	p.Row("status", "%s", councilState(st, decided(dec)))
+	if all && t.Description != "" {
+		p.councilText("", t.Description)
 	}
 	if dec != nil {
-		p.councilDecision(dec)
+		p.councilDecision(*dec)
 	}
 	if all {
 		p.councilRounds(d)
 	}
-	for _, r := range d.GetResults() {
+	for _, r := range d.Results {
 		p.Linef("")
-		p.Linef("%s", Bold(fmt.Sprintf("Result of attempt %d: %s", r.GetAttempt(), map[bool]string{true: "done", false: "failed"}[r.GetSucceeded()])))
-		p.councilText("  ", r.GetResult())
+		p.Linef("%s", Bold(fmt.Sprintf("Result of attempt %d: %s", r.Attempt, map[bool]string{true: "done", false: "failed"}[r.Succeeded])))
+		p.councilText("  ", r.Result)
 	}
 	p.councilNext(d)
 }
 
 // councilBanner adds what the decision had to do without, above everything.
-func (p *Page) councilBanner(d *kiokuv1.GetTaskResponse) {
-	if d.GetTask().GetTrust() == "low" {
-		p.Linef("! no owner has written this task: %s", CleanLine(authorName(d.GetTask().GetAuthor())))
+func (p *Page) councilBanner(d engine.Detail) {
+	if d.Task.Trust == "low" {
+		p.Linef("! no owner has written this task: %s", CleanLine(authorName(d.Task.Author)))
 	}
-	for _, text := range d.GetDecision().GetDegraded() {
-		p.Linef("! degraded: %s", CleanLine(text))
-	}
-	for _, r := range d.GetRounds() {
-		for _, who := range r.GetTampered() {
-			p.Linef("! the ballot of %s of round %d was changed after the seal; the seal counts", who, r.GetRound())
+	if d.Decision != nil {
+		for _, text := range d.Decision.Degraded {
+			p.Linef("! degraded: %s", CleanLine(text))
 		}
 	}
-	if d.GetStatus().GetStatus() == "stalled" {
-		p.Linef("! stalled: %s", CleanLine(d.GetStatus().GetReason()))
+	for _, r := range d.Rounds {
+		for _, who := range r.Tampered {
+			p.Linef("! the ballot of %s of round %d was changed after the seal; the seal counts", who, r.Round)
+		}
+	}
+	if d.Status.Status == "stalled" {
+		p.Linef("! stalled: %s", CleanLine(d.Status.Reason))
 	}
 }
 
 // councilDecision adds a decision.
-func (p *Page) councilDecision(dec *kiokuv1.CouncilDecision) {
+func (p *Page) councilDecision(dec council.Decision) {
 	p.Linef("")
-	p.Linef("%s", Bold(strings.ToUpper(dec.GetDecision())+" "+cmp.Or(deciders[dec.GetDecidedBy()], dec.GetDecidedBy())))
-	if a := dec.GetAnnouncement(); a != nil {
-		p.councilText("", a.GetSummary())
-		for _, point := range a.GetKeyPoints() {
+	p.Linef("%s", Bold(strings.ToUpper(dec.Decision)+" "+cmp.Or(deciders[dec.DecidedBy], dec.DecidedBy)))
+	if a := dec.Announcement; a != nil {
+		p.councilText("", a.Summary)
+		for _, point := range a.KeyPoints {
 			p.Linef("  - %s", CleanLine(point))
 		}
 	}
-	if dec.GetFinalApproach() != "" {
+	if dec.FinalApproach != "" {
 		p.Linef("%s", Bold("Approach"))
-		p.councilText("  ", dec.GetFinalApproach())
+		p.councilText("  ", dec.FinalApproach)
 	}
-	for _, v := range dec.GetVotes() {
+	for _, v := range dec.Votes {
 		var votes []string
-		for _, who := range slices.Sorted(maps.Keys(v.GetVotes())) {
-			votes = append(votes, who+" "+vote(v.GetVotes()[who]))
+		for _, who := range slices.Sorted(maps.Keys(v.Votes)) {
+			votes = append(votes, who+" "+vote(v.Votes[who]))
 		}
-		p.Row("round "+fmt.Sprint(v.GetRound()), "%s", strings.Join(votes, "; "))
+		p.Row("round "+fmt.Sprint(v.Round), "%s", strings.Join(votes, "; "))
 	}
-	for _, who := range slices.Sorted(maps.Keys(dec.GetAbstentions())) {
-		p.Row("abstained", "%s: %s", who, dec.GetAbstentions()[who])
+	for _, who := range slices.Sorted(maps.Keys(dec.Abstentions)) {
+		p.Row("abstained", "%s: %s", who, dec.Abstentions[who])
 	}
-	for _, dissent := range dec.GetDissent() {
-		p.Linef("%s", Bold(fmt.Sprintf("Dissent of %s (%s)", dissent.GetMember(), vote(dissent.GetVote()))))
-		p.councilText("  ", dissent.GetOpinion())
-		for _, concern := range dissent.GetConcerns() {
+	for _, dissent := range dec.Dissent {
+		p.Linef("%s", Bold(fmt.Sprintf("Dissent of %s (%s)", dissent.Member, vote(dissent.Vote))))
+		p.councilText("  ", dissent.Opinion)
+		for _, concern := range dissent.Concerns {
 			p.Linef("  - %s", CleanLine(concern))
 		}
 	}
-	if dec.GetSolo() != nil {
-		p.Linef("%s", Bold("The arbiter alone: "+vote(dec.GetSolo().GetVote())))
-		p.councilText("  ", dec.GetSolo().GetOpinion())
+	if dec.Solo != nil {
+		p.Linef("%s", Bold("The arbiter alone: "+vote(dec.Solo.Vote)))
+		p.councilText("  ", dec.Solo.Opinion)
 	}
 	p.councilFacts(dec)
 }
 
 // councilFacts adds where a decision is remembered, what it has cost, and what came of it.
-func (p *Page) councilFacts(dec *kiokuv1.CouncilDecision) {
-	var in, out int64
-	var calls int32
+func (p *Page) councilFacts(dec council.Decision) {
+	var in, out, calls int
 	var dollars float64
-	for _, u := range dec.GetUsage() {
-		in, out, calls = in+u.GetInputTokenCount(), out+u.GetOutputTokenCount(), calls+u.GetCallCount()
-		dollars += u.GetCost()
+	for _, u := range dec.Usage {
+		in, out, calls = in+u.TokensIn, out+u.TokensOut, calls+u.Calls
+		dollars += u.Cost
 	}
 	if calls > 0 {
-		p.Row("cost", "%s, %d tokens in, %d out%s; %s", Count(calls, "call"), in, out, CouncilPrice(", %s dollars", dollars), families(dec.GetIndependenceCount()))
+		p.Row("cost", "%s, %d tokens in, %d out%s; %s", Count(calls, "call"), in, out, CouncilPrice(", %s dollars", dollars), families(dec.Independence))
 	}
-	if dec.GetMemoryPath() != "" {
-		p.Row("memory", "%s", dec.GetMemoryPath())
+	if dec.MemoryPath != "" {
+		p.Row("memory", "%s", dec.MemoryPath)
 	}
-	if dec.GetSupersedes() != "" {
-		p.Row("supersedes", "%s", dec.GetSupersedes())
+	if dec.Supersedes != "" {
+		p.Row("supersedes", "%s", dec.Supersedes)
 	}
-	if dec.GetSupersededBy() != "" {
-		p.Row("superseded", "by %s", dec.GetSupersededBy())
+	if dec.SupersededBy != "" {
+		p.Row("superseded", "by %s", dec.SupersededBy)
 	}
-	if dec.GetOutcome() != "" {
-		p.Row("outcome", "%s %s", strings.ReplaceAll(dec.GetOutcome(), "_", " "), CleanLine(dec.GetOutcomeNote()))
+	if dec.Outcome != "" {
+		p.Row("outcome", "%s %s", strings.ReplaceAll(dec.Outcome, "_", " "), CleanLine(dec.OutcomeNote))
 	}
 }
 
 // families says how independent the votes are.
-func families(n int32) string {
+func families(n int) string {
 	if n <= 1 {
 		return "all of one model family"
 	}
@@ -191,38 +199,40 @@ func families(n int32) string {
 }
 
 // councilRounds adds each round with its opinions, and the comments.
-func (p *Page) councilRounds(d *kiokuv1.GetTaskResponse) {
-	for _, r := range d.GetRounds() {
+func (p *Page) councilRounds(d engine.Detail) {
+	for _, r := range d.Rounds {
 		p.Linef("")
-		p.Linef("%s  %s", Bold(fmt.Sprintf("Round %d", r.GetRound())+attempt(r.GetAttempt())), Dim(when(r.GetOpenedTime())))
-		if !r.GetSealed() {
-			p.Linef("  open until %s; %d answered", when(r.GetDeadlineTime()), len(r.GetAnswered()))
+		p.Linef("%s  %s", Bold(fmt.Sprintf("Round %d", r.Round)+attempt(r.Attempt)), Dim(when(r.OpenedAt)))
+		if r.Seal == nil {
+			p.Linef("  open until %s; %d answered", when(r.Deadline), len(r.Answered))
 		}
-		for _, b := range r.GetBallots() {
-			p.Linef("  %s  %s", Bold(b.GetMember()), vote(b.GetVote()))
-			p.councilText("    ", b.GetOpinion())
-			for _, concern := range b.GetConcerns() {
+		for _, b := range r.Ballots {
+			p.Linef("  %s  %s", Bold(b.Node), vote(b.Vote))
+			p.councilText("    ", b.Opinion)
+			for _, concern := range b.Concerns {
 				p.Linef("    - %s", CleanLine(concern))
 			}
 		}
-		for _, who := range slices.Sorted(maps.Keys(r.GetAbstentions())) {
-			p.Linef("  %s  abstains: %s", Bold(who), r.GetAbstentions()[who])
+		if r.Seal != nil {
+			for _, who := range slices.Sorted(maps.Keys(r.Seal.Abstentions)) {
+				p.Linef("  %s  abstains: %s", Bold(who), r.Seal.Abstentions[who])
+			}
 		}
 	}
-	for _, a := range d.GetArbitrations() {
+	for _, a := range d.Arbitrations {
 		p.Linef("")
-		p.Linef("%s", Bold(fmt.Sprintf("Arbitration by %s: %s", a.GetDecidedBy(), a.GetDecision())))
-		p.councilText("  ", a.GetReasoning())
+		p.Linef("%s", Bold(fmt.Sprintf("Arbitration by %s: %s", a.DecidedBy, a.Decision)))
+		p.councilText("  ", a.Reasoning)
 	}
-	for _, c := range d.GetComments() {
+	for _, c := range d.Comments {
 		p.Linef("")
-		p.Linef("%s  %s", Bold("Comment of "+authorName(c.GetAuthor())), Dim(when(c.GetCreatedTime())))
-		p.councilText("  ", c.GetMessage())
+		p.Linef("%s  %s", Bold("Comment of "+authorName(c.Author)), Dim(when(c.CreatedAt)))
+		p.councilText("  ", c.Message)
 	}
 }
 
 // attempt returns the number of an attempt that is not the first.
-func attempt(n int32) string {
+func attempt(n int) string {
 	if n <= 1 {
 		return ""
 	}
@@ -230,10 +240,10 @@ func attempt(n int32) string {
 }
 
 // authorName returns who has written something.
-func authorName(a *kiokuv1.CouncilAuthor) string {
-	name := strings.TrimSpace(a.GetKind() + " " + a.GetName())
-	if a.GetPlatform() != "" {
-		name += " on " + a.GetPlatform()
+func authorName(a council.Author) string {
+	name := strings.TrimSpace(a.Kind + " " + a.Name)
+	if a.Platform != "" {
+		name += " on " + a.Platform
 	}
 	return cmp.Or(name, "somebody")
 }
@@ -246,9 +256,9 @@ func (p *Page) councilText(indent, text string) {
 }
 
 // councilNext adds what a person has to do.
-func (p *Page) councilNext(d *kiokuv1.GetTaskResponse) {
-	id := d.GetTask().GetId()
-	switch d.GetNeedsOwner() {
+func (p *Page) councilNext(d engine.Detail) {
+	id := d.Task.ID
+	switch d.NeedsOwner {
 	case "":
 	case "report":
 		p.Row("next", "when it is done: kioku council report %s \"what was done\"", id)
@@ -260,48 +270,54 @@ func (p *Page) councilNext(d *kiokuv1.GetTaskResponse) {
 }
 
 // CouncilDone adds what a command has done.
-func (p *Page) CouncilDone(done proto.Message) {
+func (p *Page) CouncilDone(done any) {
 	switch m := done.(type) {
-	case *kiokuv1.CommentResponse:
-		p.Linef("%s", m.GetComment().GetId())
-	case interface {
-		GetStatus() *kiokuv1.CouncilStatus
-	}:
-		p.Linef("%s", councilState(m.GetStatus(), ""))
+	case council.Comment:
+		p.Linef("%s", m.ID)
+	case council.Status:
+		p.Linef("%s", councilState(m, ""))
 	}
 }
 
 // Council adds what a council is: its rules, and a line for each member.
-func (p *Page) Council(c *kiokuv1.GetCouncilResponse) {
-	p.Row("folder", "%s", c.GetFolder())
-	p.Row("rule", "%d of %d must agree, %d to %d rounds, %s", c.GetNeededCount(), len(c.GetMembers()), c.GetMinRounds(), c.GetMaxRounds(), c.GetPolicy())
-	p.Row("autonomy", "%s; execution: %s", c.GetAutonomy(), c.GetExecutionMode())
-	p.Row("memory", "decisions are notes of agent %s", c.GetAgent())
-	p.CouncilLoad(c.GetLoad())
-	for _, m := range c.GetMembers() {
+func (p *Page) Council(c server.CouncilNow) {
+	p.Row("folder", "%s", c.Folder)
+	p.Row("rule", "%d of %d must agree, %d to %d rounds, %s", c.Need, len(c.Members), c.MinRounds, c.MaxRounds, c.Policy)
+	p.Row("autonomy", "%s; execution: %s", c.Autonomy, c.ExecutionMode)
+	p.Row("memory", "decisions are notes of agent %s", c.Agent)
+	p.CouncilLoad(c.Load)
+	for _, m := range c.Members {
 		p.Linef("")
-		p.Linef("%s  %s  %s", Bold(m.GetName()), strings.Join(m.GetRoles(), ", "), Dim(m.GetModel()+", family "+m.GetFamily()))
-		if m.GetPausedUntilTime() != nil {
-			p.Linef("  paused until %s", when(m.GetPausedUntilTime()))
+		p.Linef("%s  %s  %s", Bold(m.Member.Name), strings.Join(m.Member.Roles, ", "), Dim(modelOf(m.Member)+", family "+m.Family))
+		if !m.PausedUntil.IsZero() {
+			p.Linef("  paused until %s", when(m.PausedUntil))
 		}
-		p.Linef("  %s", params(m.GetParams()))
-		if m.GetParamsProblem() != "" {
-			p.Linef("  ! the file of parameters is not used: %s", CleanLine(m.GetParamsProblem()))
+		p.Linef("  %s", params(m.Params))
+		if m.ParamsError != "" {
+			p.Linef("  ! the file of parameters is not used: %s", CleanLine(m.ParamsError))
 		}
-		if a := m.GetActivity(); a.GetStatus() != "" && a.GetStatus() != "idle" {
-			p.Linef("  %s %s", a.GetStatus(), a.GetTaskId())
+		if a := m.Activity; a.Status != "" && a.Status != "idle" {
+			p.Linef("  %s %s", a.Status, a.TaskID)
 		}
 	}
 }
 
-// CouncilLoad adds how busy a council is.
-func (p *Page) CouncilLoad(l *kiokuv1.CouncilLoad) {
-	p.Row("council", "%d open, %d wait for a person, %d of them stalled", l.GetOpenCount(), l.GetWaitingCount(), l.GetStalledCount())
-	if len(l.GetAbsent()) > 0 {
-		p.Row("absent", "%s", strings.Join(l.GetAbsent(), ", "))
+// modelOf returns the model of a member.
+func modelOf(m council.Member) string {
+	if m.Model == "" {
+		return "command"
 	}
-	if l.GetTokenLimit() > 0 {
-		p.Row("today", "%d of %d tokens%s", l.GetTokenCount(), l.GetTokenLimit(), CouncilPrice(", %s dollars", l.GetCost()))
+	return m.Model
+}
+
+// CouncilLoad adds how busy a council is.
+func (p *Page) CouncilLoad(l engine.Load) {
+	p.Row("council", "%d open, %d wait for a person, %d of them stalled", l.Open, l.Waiting, l.Stalled)
+	if len(l.Absent) > 0 {
+		p.Row("absent", "%s", strings.Join(l.Absent, ", "))
+	}
+	if l.Limit > 0 {
+		p.Row("today", "%d of %d tokens%s", l.Today.TokensIn+l.Today.TokensOut, l.Limit, CouncilPrice(", %s dollars", l.Today.Cost))
 	}
 }
 
@@ -327,123 +343,131 @@ func params(all map[string]float64) string {
 }
 
 // CouncilParams adds the parameters of a member and their changes.
-func (p *Page) CouncilParams(r *kiokuv1.GetParamsResponse) {
-	for _, name := range slices.Sorted(maps.Keys(r.GetParams())) {
-		p.Linef("%s  %.2f", Pad(name, 22), r.GetParams()[name])
+func (p *Page) CouncilParams(r server.ParamsNow) {
+	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
+		p.Linef("%s  %.2f", Pad(name, 22), r.Params[name])
 	}
-	for _, c := range r.GetChanges() {
+	for _, c := range r.Changes {
 		var moved []string
-		for _, name := range slices.Sorted(maps.Keys(c.GetAfter())) {
-			moved = append(moved, fmt.Sprintf("%s %.2f -> %.2f", name, c.GetBefore()[name], c.GetAfter()[name]))
+		for _, name := range slices.Sorted(maps.Keys(c.After)) {
+			moved = append(moved, fmt.Sprintf("%s %.2f -> %.2f", name, c.Before[name], c.After[name]))
 		}
-		why := cmp.Or(c.GetReason(), c.GetCycleId())
-		if c.GetRollback() {
+		why := cmp.Or(c.Why, c.Cycle)
+		if c.Rollback {
 			why = strings.TrimSpace("taken back " + why)
 		}
-		p.Linef("%s  %s  %s  %s", Dim(when(c.GetChangedTime())), strings.Join(moved, ", "), authorName(c.GetAuthor()), CleanLine(why))
+		p.Linef("%s  %s  %s  %s", Dim(when(c.At)), strings.Join(moved, ", "), authorName(c.Who), CleanLine(why))
 	}
 }
 
 // CouncilEvaluation adds a cycle in which members rated each other.
-func (p *Page) CouncilEvaluation(e *kiokuv1.CouncilEvaluation) {
-	p.Linef("%s  %s  %s %s", Bold(e.GetCycleId()), when(e.GetStartedTime()), cmp.Or(e.GetStatus(), "running"), CleanLine(e.GetReason()))
-	for _, r := range e.GetRatings() {
+func (p *Page) CouncilEvaluation(e engine.EvaluationState) {
+	state, reason := "running", ""
+	var missing []string
+	if e.Result != nil {
+		state, reason, missing = e.Result.Status, e.Result.Reason, e.Result.Missing
+	}
+	p.Linef("%s  %s  %s %s", Bold(e.Request.CycleID), when(e.Request.TriggeredAt), state, CleanLine(reason))
+	for _, r := range e.Evaluations {
 		retune := ""
-		if r.GetNeedsRetuning() {
-			retune = "; proposes " + params(r.GetSuggestedParams())
+		if r.NeedsRetuning {
+			retune = "; proposes " + params(r.SuggestedParams)
 		}
-		p.Linef("  %s of %s: %.2f%s", r.GetEvaluator(), r.GetTarget(), r.GetOverallScore(), retune)
-		if r.GetReasoning() != "" {
-			p.Linef("    %s", Dim(CleanLine(r.GetReasoning())))
+		p.Linef("  %s of %s: %.2f%s", r.Evaluator, r.Target, r.OverallScore, retune)
+		if r.Reasoning != "" {
+			p.Linef("    %s", Dim(CleanLine(r.Reasoning)))
 		}
 	}
-	for _, r := range e.GetRetunes() {
+	for _, r := range e.Retunes {
 		var moved []string
-		for _, name := range slices.Sorted(maps.Keys(r.GetAfter())) {
-			if r.GetAfter()[name] != r.GetBefore()[name] {
-				moved = append(moved, fmt.Sprintf("%s %.2f -> %.2f", name, r.GetBefore()[name], r.GetAfter()[name]))
+		for _, name := range slices.Sorted(maps.Keys(r.After)) {
+			if r.After[name] != r.Before[name] {
+				moved = append(moved, fmt.Sprintf("%s %.2f -> %.2f", name, r.Before[name], r.After[name]))
 			}
 		}
-		p.Linef("  %s retuned by %d votes: %s", r.GetTarget(), r.GetVoteCount(), cmp.Or(strings.Join(moved, ", "), "nothing moved"))
-		for _, name := range slices.Sorted(maps.Keys(r.GetRefused())) {
-			p.Linef("    %s stays: %s", name, CleanLine(r.GetRefused()[name]))
+		p.Linef("  %s retuned by %d votes: %s", r.Target, r.Votes, cmp.Or(strings.Join(moved, ", "), "nothing moved"))
+		for _, name := range slices.Sorted(maps.Keys(r.Refused)) {
+			p.Linef("    %s stays: %s", name, CleanLine(r.Refused[name]))
 		}
 	}
-	for _, name := range e.GetMissing() {
+	for _, name := range missing {
 		p.Linef("  missing: %s", name)
 	}
 }
 
 // CouncilLogLine adds a line of a log.
-func (p *Page) CouncilLogLine(l *kiokuv1.CouncilLogLine) {
-	p.Linef("%s  %s  %s  %s  %s", Dim(l.GetTime().AsTime().Local().Format(time.DateTime)), Pad(l.GetLevel(), 5), l.GetTaskId(), l.GetPhase(), CleanLine(l.GetText()))
+func (p *Page) CouncilLogLine(l council.LogLine) {
+	p.Linef("%s  %s  %s  %s  %s", Dim(l.Time.Local().Format(time.DateTime)), Pad(l.Level, 5), l.Task, l.Phase, CleanLine(l.Text))
 }
 
 // CouncilWorkers adds a line for each worker, and one for each directive.
-func (p *Page) CouncilWorkers(list []*kiokuv1.CouncilWorker) {
+func (p *Page) CouncilWorkers(list []engine.WorkerState) {
 	for _, w := range list {
 		state := "at work"
-		if w.GetPausedUntilTime() != nil {
-			state = "paused until " + when(w.GetPausedUntilTime())
+		if !w.PausedUntil.IsZero() {
+			state = "paused until " + when(w.PausedUntil)
 		}
-		p.Linef("%s  %s  %s", Bold(w.GetName()), state, CleanLine(w.GetReason()))
-		for _, d := range w.GetDirectives() {
-			p.Linef("  - %s  %s", CleanLine(d.GetText()), Dim("until "+when(d.GetExpiresTime())))
+		p.Linef("%s  %s  %s", Bold(w.Name), state, CleanLine(w.Reason))
+		for _, d := range w.Directives {
+			p.Linef("  - %s  %s", CleanLine(d.Text), Dim("until "+when(d.ExpiresAt)))
 		}
-		if w.GetNextSuggestionTime() != nil {
-			p.Linef("  %s", Dim("may suggest again at "+when(w.GetNextSuggestionTime())))
+		if !w.NextSuggestion.IsZero() {
+			p.Linef("  %s", Dim("may suggest again at "+when(w.NextSuggestion)))
 		}
 	}
 }
 
 // CouncilCommands adds a line for each command.
-func (p *Page) CouncilCommands(list []*kiokuv1.CouncilCommand) {
+func (p *Page) CouncilCommands(list []engine.CommandState) {
 	for _, c := range list {
-		text := c.GetAction()
-		if c.GetDurationMinutes() > 0 {
-			text += fmt.Sprintf(" for %d minutes", c.GetDurationMinutes())
+		text := c.Action
+		if c.Params.DurationMinutes > 0 {
+			text += fmt.Sprintf(" for %d minutes", c.Params.DurationMinutes)
 		}
-		for _, d := range c.GetDirectives() {
+		for _, d := range c.Params.Directives {
 			text += fmt.Sprintf("; %q", CleanLine(d))
 		}
-		answer := cmp.Or(strings.TrimSpace(c.GetAcknowledged()+" "+c.GetResult()), "waits")
-		p.Linef("%s  %s  %s  %s  %s", Dim(when(c.GetIssuedTime())), Bold(c.GetId()), text, answer, CleanLine(c.GetReason()))
+		answer := "waits"
+		if c.Ack != nil {
+			answer = strings.TrimSpace(c.Ack.Status + " " + c.Ack.Result)
+		}
+		p.Linef("%s  %s  %s  %s  %s", Dim(when(c.IssuedAt)), Bold(c.ID), text, answer, CleanLine(c.Reason))
 	}
 }
 
 // CouncilSuggestions adds a line for each suggestion.
-func (p *Page) CouncilSuggestions(list []*kiokuv1.CouncilSuggestion) {
+func (p *Page) CouncilSuggestions(list []council.Suggestion) {
 	for _, s := range list {
-		p.Linef("%s  %s  %s  %s", Dim(when(s.GetSubmittedTime())), Pad(s.GetStatus(), 8), Bold(s.GetWorker()+"/"+s.GetId()), CleanLine(s.GetTitle()))
-		if v := s.GetVerified(); v != nil {
-			p.Linef("  %s %s %s", authorName(v.GetAuthor()), map[bool]string{true: "is for it:", false: "is against it:"}[v.GetAccept()], CleanLine(v.GetReason()))
+		p.Linef("%s  %s  %s  %s", Dim(when(s.SubmittedAt)), Pad(s.Status, 8), Bold(s.Worker+"/"+s.ID), CleanLine(s.Title))
+		if v := s.Verified; v != nil {
+			p.Linef("  %s %s %s", authorName(v.By), map[bool]string{true: "is for it:", false: "is against it:"}[v.Accept], CleanLine(v.Reason))
 		}
-		if s.GetTaskId() != "" {
-			p.Linef("  became %s", s.GetTaskId())
+		if s.TaskID != "" {
+			p.Linef("  became %s", s.TaskID)
 		}
-		if s.GetNotBeforeTime() != nil && s.GetStatus() == "deferred" {
-			p.Linef("  waits until %s: one suggestion an hour is looked at", when(s.GetNotBeforeTime()))
+		if !s.NotBefore.IsZero() && s.Status == "deferred" {
+			p.Linef("  waits until %s: one suggestion an hour is looked at", when(s.NotBefore))
 		}
 	}
 }
 
 // CouncilActions adds a line for each action that was requested.
-func (p *Page) CouncilActions(list []*kiokuv1.CouncilAction) {
+func (p *Page) CouncilActions(list []council.ActionRequest) {
 	for _, a := range list {
-		p.Linef("%s  %s  %s  %s by %s for %s  %s", Dim(when(a.GetRequestedTime())), Pad(strings.ReplaceAll(a.GetStatus(), "_", " "), 16), Bold(a.GetId()),
-			a.GetService(), a.GetRequestedBy(), a.GetTaskId(), CleanLine(a.GetReason()))
-		if a.GetApproval() != nil {
-			p.Linef("  %s: %s", authorName(a.GetApproval().GetAuthor()), CleanLine(a.GetApproval().GetReason()))
+		p.Linef("%s  %s  %s  %s by %s for %s  %s", Dim(when(a.RequestedAt)), Pad(strings.ReplaceAll(a.Status, "_", " "), 16), Bold(a.ID),
+			a.Service, a.RequestedBy, a.TaskID, CleanLine(a.Reason))
+		if a.Approved != nil {
+			p.Linef("  %s: %s", authorName(a.Approved.By), CleanLine(a.Approved.Reason))
 		}
-		if a.GetRunner() != "" {
-			p.Linef("  run by %s: %s", a.GetRunner(), CleanLine(a.GetResult()))
+		if a.Runner != "" {
+			p.Linef("  run by %s: %s", a.Runner, CleanLine(a.Result))
 		}
 	}
 }
 
 // CouncilFindings adds a line for each matter that was looked at.
-func (p *Page) CouncilFindings(list []*kiokuv1.CouncilFinding) {
+func (p *Page) CouncilFindings(list []engine.Finding) {
 	for _, f := range list {
-		p.Linef("%s  %s  %s", Pad(f.GetLevel(), 7), Bold(f.GetName()), CleanLine(f.GetText()))
+		p.Linef("%s  %s  %s", Pad(f.Level, 7), Bold(f.Name), CleanLine(f.Text))
 	}
 }

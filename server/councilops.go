@@ -1,0 +1,789 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"kioku/council"
+	"kioku/council/engine"
+	"kioku/council/member"
+	"kioku/server/op"
+)
+
+const (
+	// maxUploads is the size of all attachments of a task in bytes, which is below that of a message.
+	maxUploads = 3 << 20
+	// maxCouncilText is the size of a text for people in bytes: a reason, a note, a comment.
+	maxCouncilText = 4 * council.MaxComment
+	// maxTurnReply is the size of an answer of a remote member in bytes.
+	maxTurnReply = 256 << 10
+	// maxExpiryMinutes is how long a command may wait for its worker.
+	maxExpiryMinutes = 7 * 24 * 60
+)
+
+// Requests of the council's operations.
+type (
+	// None is a request that says nothing.
+	None struct{}
+	// Sender is whom a bridge to a platform speaks for.
+	Sender struct {
+		Platform string `json:"platform"`
+		UserID   string `json:"user_id"`
+	}
+	// TaskID names a task.
+	TaskID struct {
+		ID string `json:"id"`
+	}
+	// TaskOrder is what an owner, or a bridge for one, wants of a task.
+	TaskOrder struct {
+		TaskID
+		Sender   *Sender `json:"sender,omitempty"`
+		Reason   string  `json:"reason,omitempty"`
+		Decision string  `json:"decision,omitempty"` // of decide: approved or rejected
+		Approach string  `json:"approach,omitempty"` // of decide: what is to be done
+		Outcome  string  `json:"outcome,omitempty"`  // of outcome: worked, did_not or unknown
+		Note     string  `json:"note,omitempty"`     // of outcome
+	}
+	// NewTask is a task or question.
+	NewTask struct {
+		ID          string          `json:"id,omitempty"`
+		Type        string          `json:"type,omitempty"` // task or question
+		Title       string          `json:"title"`
+		Description string          `json:"description,omitempty"`
+		Priority    string          `json:"priority,omitempty"` // low, medium or high
+		Source      string          `json:"source,omitempty"`
+		Supersedes  string          `json:"supersedes,omitempty"`
+		Sender      *Sender         `json:"sender,omitempty"`
+		Attachments []engine.Upload `json:"attachments,omitempty"`
+	}
+	// TaskList says which tasks or decisions to list.
+	TaskList struct {
+		Status   []string `json:"status,omitempty"`
+		Type     string   `json:"type,omitempty"`
+		Limit    int      `json:"limit,omitempty"` // 50 if it is not set
+		Offset   int      `json:"offset,omitempty"`
+		Archived bool     `json:"archived,omitempty"`
+	}
+	// NewComment is a comment on a task.
+	NewComment struct {
+		TaskID
+		Message     string          `json:"message"`
+		Sender      *Sender         `json:"sender,omitempty"`
+		Attachments []engine.Upload `json:"attachments,omitempty"`
+	}
+	// NewResult is what was done for a task.
+	NewResult struct {
+		TaskID
+		Result    string  `json:"result"`
+		Succeeded bool    `json:"succeeded,omitempty"`
+		Worker    string  `json:"worker,omitempty"` // who has done it; empty for an owner
+		Sender    *Sender `json:"sender,omitempty"`
+	}
+	// TaskFile names a file of a task.
+	TaskFile struct {
+		TaskID
+		File string `json:"file"`
+	}
+	// File is a file of a task.
+	File struct {
+		Attachment council.Attachment `json:"attachment"`
+		Data       []byte             `json:"data"`
+	}
+	// MemberName names a member.
+	MemberName struct {
+		Member string `json:"member"`
+	}
+	// NewParams are parameters of a member.
+	NewParams struct {
+		MemberName
+		Params council.Params `json:"params"`
+		Reason string         `json:"reason,omitempty"`
+	}
+	// ParamsNow are the parameters of a member and their changes, newest first.
+	ParamsNow struct {
+		Params  council.Params         `json:"params"`
+		Changes []council.ParamsChange `json:"changes,omitempty"`
+	}
+	// ID names a thing of the council.
+	ID struct {
+		ID string `json:"id"`
+	}
+	// Limit bounds a list.
+	Limit struct {
+		Limit int `json:"limit,omitempty"`
+	}
+	// Cycle names an evaluation.
+	Cycle struct {
+		CycleID string `json:"cycle_id"`
+	}
+	// WorkerName names a worker.
+	WorkerName struct {
+		Worker string `json:"worker"`
+	}
+	// NewCommand tells a worker what to do.
+	NewCommand struct {
+		WorkerName
+		ID             string                `json:"id,omitempty"`
+		Action         string                `json:"action"`
+		Params         council.CommandParams `json:"params,omitzero"`
+		Reason         string                `json:"reason,omitempty"`
+		TaskID         string                `json:"task_id,omitempty"`
+		ExpiresMinutes int                   `json:"expires_minutes,omitempty"`
+		Sender         *Sender               `json:"sender,omitempty"`
+	}
+	// NewAck is what came of a command.
+	NewAck struct {
+		WorkerName
+		ID           string `json:"id"`
+		Result       string `json:"result"`
+		ResultDetail string `json:"result_detail,omitempty"`
+	}
+	// NewSuggestion is a task that a worker suggests.
+	NewSuggestion struct {
+		WorkerName
+		Title       string `json:"title"`
+		Description string `json:"description,omitempty"`
+		Type        string `json:"type,omitempty"`
+		Reply       bool   `json:"reply,omitempty"`
+	}
+	// StatusFilter selects by status.
+	StatusFilter struct {
+		Status string `json:"status,omitempty"`
+	}
+	// NewReview accepts or refuses a suggestion.
+	NewReview struct {
+		WorkerName
+		ID     string  `json:"id"`
+		Accept bool    `json:"accept"`
+		Note   string  `json:"note,omitempty"`
+		Sender *Sender `json:"sender,omitempty"`
+	}
+	// NewAction is a protected action that a member asks for.
+	NewAction struct {
+		Service     string `json:"service"`
+		TaskID      string `json:"task_id"`
+		RequestedBy string `json:"requested_by"`
+		Reason      string `json:"reason,omitempty"`
+	}
+	// Approval is a member's word on a protected action.
+	Approval struct {
+		MemberName
+		ID      string `json:"id"`
+		Approve bool   `json:"approve"`
+		Reason  string `json:"reason,omitempty"`
+	}
+	// Turn is the turn of a member that runs elsewhere; nil if it has none.
+	Turn struct {
+		Turn *member.RemoteTurn `json:"turn,omitempty"`
+	}
+	// Lease names a turn.
+	Lease struct {
+		MemberName
+		Lease string `json:"lease"`
+	}
+	// TurnReply answers a turn.
+	TurnReply struct {
+		Lease
+		Reply     string `json:"reply"`
+		TokensIn  int    `json:"tokens_in,omitempty"`
+		TokensOut int    `json:"tokens_out,omitempty"`
+	}
+	// Until is a time until which something holds.
+	Until struct {
+		Until time.Time `json:"until"`
+	}
+	// After is the last event that a client has.
+	After struct {
+		AfterID uint64 `json:"after_id,omitempty"`
+	}
+	// LogQuery selects lines of the log of a member.
+	LogQuery struct {
+		MemberName
+		Day    string `json:"day,omitempty"` // YYYY-MM-DD; today if it is empty
+		Last   int    `json:"last,omitempty"`
+		Follow bool   `json:"follow,omitempty"`
+	}
+	// Trial says whether to ask the members too.
+	Trial struct {
+		Trial bool `json:"trial,omitempty"`
+	}
+	// Kind is "owner" or "stranger".
+	Kind struct {
+		Kind string `json:"kind"`
+	}
+	// CouncilNow is what the council is, and what the caller may do.
+	CouncilNow struct {
+		Agent             string               `json:"agent"`
+		Members           []engine.MemberState `json:"members"`
+		Workers           []string             `json:"workers,omitempty"`
+		Policy            string               `json:"policy"`
+		Need              int                  `json:"need"` // votes that decide
+		MinRounds         int                  `json:"min_rounds"`
+		MaxRounds         int                  `json:"max_rounds"`
+		Autonomy          string               `json:"autonomy"`
+		ExecutionMode     string               `json:"execution_mode"`
+		ExecutionApproval string               `json:"execution_approval"`
+		EvaluationEvery   string               `json:"evaluation_every"`
+		Actions           []string             `json:"actions,omitempty"`
+		Rights            []string             `json:"rights"`
+		Running           bool                 `json:"running"`
+		Load              engine.Load          `json:"load"`
+		Folder            string               `json:"folder,omitempty"` // only for owners
+	}
+)
+
+// CouncilOps are the operations of a council.
+type CouncilOps struct {
+	Status        op.Op[None, CouncilNow]
+	Submit        op.Op[NewTask, council.Task]
+	Estimate      op.Op[NewTask, engine.Estimate]
+	List          op.Op[TaskList, []engine.Summary]
+	Show          op.Op[TaskID, engine.Detail]
+	Decisions     op.Op[TaskList, []council.Decision]
+	Comment       op.Op[NewComment, council.Comment]
+	Round         op.Op[TaskOrder, council.Status]
+	Decide        op.Op[TaskOrder, council.Status]
+	Cancel        op.Op[TaskOrder, council.Status]
+	Approve       op.Op[TaskOrder, council.Status]
+	Report        op.Op[NewResult, council.Status]
+	Outcome       op.Op[TaskOrder, council.Status]
+	Solo          op.Op[TaskID, council.Ballot]
+	Archive       op.Op[TaskID, None]
+	Attachment    op.Op[TaskFile, File]
+	Members       op.Op[None, []engine.MemberState]
+	Activity      op.Op[None, []council.Activity]
+	Params        op.Op[MemberName, ParamsNow]
+	SetParams     op.Op[NewParams, council.Params]
+	Rollback      op.Op[MemberName, council.Params]
+	Evaluate      op.Op[None, Cycle]
+	Evaluations   op.Op[Limit, []engine.EvaluationState]
+	Evaluation    op.Op[ID, engine.EvaluationState]
+	Workers       op.Op[None, []engine.WorkerState]
+	Commands      op.Op[WorkerName, []engine.CommandState]
+	Command       op.Op[NewCommand, council.Command]
+	Ack           op.Op[NewAck, None]
+	Obey          op.Op[WorkerName, engine.WorkerState]
+	Suggest       op.Op[NewSuggestion, council.Suggestion]
+	Suggestions   op.Op[StatusFilter, []council.Suggestion]
+	Review        op.Op[NewReview, council.Suggestion]
+	RequestAction op.Op[NewAction, council.ActionRequest]
+	ListActions   op.Op[None, []council.ActionRequest]
+	ApproveAction op.Op[Approval, council.ActionRequest]
+	Recognise     op.Op[Sender, Kind]
+	NextTurn      op.Op[MemberName, Turn]
+	SubmitTurn    op.Op[TurnReply, None]
+	RenewTurn     op.Op[Lease, Until]
+	Doctor        op.Op[Trial, []engine.Finding]
+	Watch         op.Stream[After, engine.Event]
+	Log           op.Stream[LogQuery, council.LogLine]
+}
+
+// Council are the operations for those who call them.
+var Council = councilOps(nil)
+
+// all returns the operations as a list.
+func (o CouncilOps) all() (list []op.Any) {
+	v := reflect.ValueOf(o)
+	for i := range v.NumField() {
+		list = append(list, v.Field(i).Interface().(op.Any))
+	}
+	return list
+}
+
+// councilOps returns the operations of the council of a server.
+func councilOps(s *Server) CouncilOps {
+	c := councilService{s}
+	const tasks, workers = "/v1/council/tasks", "/v1/council/workers/{worker}"
+	return CouncilOps{
+		Status: op.Op[None, CouncilNow]{"council status", "GET /v1/council", "council", "Tells what the council is: members, rules, load, and what the caller may do.", c.status},
+		Submit: op.Op[NewTask, council.Task]{"council ask", "POST " + tasks, "council:submit", "Puts a task or question into the inbox. One that no owner has written has low trust.", c.submit},
+		Estimate: op.Op[NewTask, engine.Estimate]{"council estimate", "POST " + tasks + ":estimate", "council:submit", "Tells how many calls and tokens a task may cost, and submits nothing.", func(ctx context.Context, in NewTask) (engine.Estimate, error) {
+			e, err := c.of(ctx, rightSubmit, checkSize("description", in.Description, 4*council.MaxDescription))
+			if err != nil {
+				return engine.Estimate{}, err
+			}
+			return e.Estimate(council.Task{Type: council.TypeTask, Title: in.Title, Description: in.Description}), nil
+		}},
+		List: op.Op[TaskList, []engine.Summary]{"council list", "GET " + tasks, "council:read", "Lists tasks, newest first.", func(ctx context.Context, in TaskList) ([]engine.Summary, error) {
+			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
+			if err != nil {
+				return nil, err
+			}
+			return e.List(ctx, in.filter())
+		}},
+		Show: op.Op[TaskID, engine.Detail]{"council show", "GET " + tasks + "/{id}", "council:read", "Returns a task with its discussion. Ballots of a round in progress are not shown to anybody.", func(ctx context.Context, in TaskID) (engine.Detail, error) {
+			e, err := c.of(ctx, rightRead, checkTask("id", in.ID))
+			if err != nil {
+				return engine.Detail{}, err
+			}
+			return e.Get(ctx, in.ID)
+		}},
+		Decisions: op.Op[TaskList, []council.Decision]{"council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", func(ctx context.Context, in TaskList) ([]council.Decision, error) {
+			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
+			if err != nil {
+				return nil, err
+			}
+			return e.Decisions(ctx, in.filter())
+		}},
+		Comment: op.Op[NewComment, council.Comment]{"council comment", "POST " + tasks + "/{id}/comments", "council:submit", "Adds a comment to a task.", c.comment},
+		Round: c.order("council round", "Opens one more round of a task that has ended or is stalled, at most three times.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+			return e.RequestRound(ctx, in.ID, who, in.Reason)
+		}),
+		Decide: c.order("council decide", "Decides in the council's place, which the record says.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+			if in.Decision != council.Approved && in.Decision != council.Rejected {
+				return badField("decision", "must be %s or %s, not %q", council.Approved, council.Rejected, clip(in.Decision, 40))
+			}
+			return e.Decide(ctx, in.ID, in.Decision, in.Approach, in.Reason, who)
+		}),
+		Cancel: c.order("council cancel", "Cancels a task that has not ended.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+			return e.Cancel(ctx, in.ID, in.Reason, who)
+		}),
+		Approve: c.order("council approve", "Lets the configured command run for an approved task.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+			return e.ApproveExecution(ctx, in.ID, who)
+		}),
+		Outcome: c.order("council outcome", "Records what came of a decision, which members see when they rate each other.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+			return e.RecordOutcome(ctx, in.ID, in.Outcome, in.Note, who)
+		}),
+		Report: op.Op[NewResult, council.Status]{"council report", "POST " + tasks + "/{id}/report", "council:owner or council:worker:NAME", "Reports what a person or worker has done for an approved task.", c.report},
+		Solo: op.Op[TaskID, council.Ballot]{"council solo", "POST " + tasks + "/{id}/solo", "council:owner", "Asks the arbiter alone what the members were asked, and stores the answer beside the decision.", func(ctx context.Context, in TaskID) (council.Ballot, error) {
+			e, err := c.of(ctx, rightOwner, checkTask("id", in.ID))
+			if err != nil {
+				return council.Ballot{}, err
+			}
+			return e.Solo(ctx, in.ID)
+		}},
+		Archive: op.Op[TaskID, None]{"council archive", "POST " + tasks + "/{id}/archive", "council:owner", "Moves a task that has ended to the archive.", func(ctx context.Context, in TaskID) (None, error) {
+			e, err := c.of(ctx, rightOwner, checkTask("id", in.ID))
+			if err != nil {
+				return None{}, err
+			}
+			return None{}, e.Archive(ctx, in.ID)
+		}},
+		Attachment: op.Op[TaskFile, File]{"council attachment", "GET " + tasks + "/{id}/attachments/{file...}", "council:read", "Returns a file that was submitted with a task.", c.attachment},
+		Members: op.Op[None, []engine.MemberState]{"council members", "GET /v1/council/members", "council:read", "Lists the members with their parameters and what they do.", func(ctx context.Context, _ None) ([]engine.MemberState, error) {
+			e, err := c.of(ctx, rightRead)
+			if err != nil {
+				return nil, err
+			}
+			return e.Members(ctx)
+		}},
+		Activity: op.Op[None, []council.Activity]{"council activity", "GET /v1/council/activity", "council:read", "Tells what each member does now.", func(ctx context.Context, _ None) ([]council.Activity, error) {
+			e, err := c.of(ctx, rightRead)
+			if err != nil {
+				return nil, err
+			}
+			return e.Activity(ctx)
+		}},
+		Params: op.Op[MemberName, ParamsNow]{"council params", "GET /v1/council/members/{member}/params", "council:read", "Returns the parameters of a member and their changes, newest first.", func(ctx context.Context, in MemberName) (ParamsNow, error) {
+			e, err := c.of(ctx, rightRead, checkAgentName("member", in.Member))
+			if err != nil {
+				return ParamsNow{}, err
+			}
+			p, changes, err := e.Params(ctx, in.Member)
+			return ParamsNow{p.Known(), changes}, err
+		}},
+		SetParams: op.Op[NewParams, council.Params]{"council params set", "POST /v1/council/members/{member}/params", "council:owner", "Changes parameters of a member. The next prompt has them.", func(ctx context.Context, in NewParams) (council.Params, error) {
+			e, err := c.of(ctx, rightOwner, checkAgentName("member", in.Member), checkParams(in.Params), checkSize("reason", in.Reason, maxCouncilText))
+			if err != nil {
+				return nil, err
+			}
+			p, err := e.SetParams(ctx, in.Member, in.Params, c.author(ctx, nil), in.Reason)
+			return p.Known(), err
+		}},
+		Rollback: op.Op[MemberName, council.Params]{"council params rollback", "POST /v1/council/members/{member}/params/rollback", "council:owner", "Takes the last change of a member's parameters back.", func(ctx context.Context, in MemberName) (council.Params, error) {
+			e, err := c.of(ctx, rightOwner, checkAgentName("member", in.Member))
+			if err != nil {
+				return nil, err
+			}
+			p, err := e.Rollback(ctx, in.Member, c.author(ctx, nil))
+			return p.Known(), err
+		}},
+		Evaluate: op.Op[None, Cycle]{"council evaluate", "POST /v1/council/evaluations", "council:owner", "Has the members rate each other now.", func(ctx context.Context, _ None) (Cycle, error) {
+			e, err := c.of(ctx, rightOwner)
+			if err != nil {
+				return Cycle{}, err
+			}
+			id, err := e.StartEvaluation(ctx, c.author(ctx, nil))
+			return Cycle{id}, err
+		}},
+		Evaluations: op.Op[Limit, []engine.EvaluationState]{"council evaluations", "GET /v1/council/evaluations", "council:read", "Lists evaluation cycles, newest first.", func(ctx context.Context, in Limit) ([]engine.EvaluationState, error) {
+			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit))
+			if err != nil {
+				return nil, err
+			}
+			return e.Evaluations(ctx, limitOf(in.Limit, 20))
+		}},
+		Evaluation: op.Op[ID, engine.EvaluationState]{"council evaluation", "GET /v1/council/evaluations/{id}", "council:read", "Returns an evaluation cycle.", func(ctx context.Context, in ID) (engine.EvaluationState, error) {
+			e, err := c.of(ctx, rightRead, checkID("id", in.ID))
+			if err != nil {
+				return engine.EvaluationState{}, err
+			}
+			return e.Evaluation(ctx, in.ID)
+		}},
+		Workers: op.Op[None, []engine.WorkerState]{"council workers", "GET /v1/council/workers", "council:read", "Lists the workers: who is paused, and what they are told.", func(ctx context.Context, _ None) ([]engine.WorkerState, error) {
+			e, err := c.of(ctx, rightRead)
+			if err != nil {
+				return nil, err
+			}
+			return e.Workers(ctx)
+		}},
+		Commands: op.Op[WorkerName, []engine.CommandState]{"council commands", "GET " + workers + "/commands", "council:read or council:worker:NAME", "Lists the commands to a worker with their acknowledgements.", func(ctx context.Context, in WorkerName) ([]engine.CommandState, error) {
+			e, err := c.ofAny(ctx, []string{rightRead, rightWorker + in.Worker}, checkAgentName("worker", in.Worker))
+			if err != nil {
+				return nil, err
+			}
+			return e.Commands(ctx, in.Worker)
+		}},
+		Command: op.Op[NewCommand, council.Command]{"council command", "POST " + workers + "/commands", "council:owner", "Tells a worker what to do. An id that was used before changes nothing.", c.command},
+		Ack: op.Op[NewAck, None]{"council ack", "POST " + workers + "/commands/{id}/ack", "council:worker:NAME", "Tells that the worker has done, or not done, a command.", func(ctx context.Context, in NewAck) (None, error) {
+			e, err := c.of(ctx, rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkID("id", in.ID), checkName("result", in.Result),
+				checkSize("result_detail", in.ResultDetail, maxCouncilText))
+			if err != nil {
+				return None{}, err
+			}
+			return None{}, e.Ack(ctx, in.Worker, in.ID, council.Ack{ID: in.ID, Status: council.AckProcessed, Result: in.Result, ResultDetail: in.ResultDetail})
+		}},
+		Obey: op.Op[WorkerName, engine.WorkerState]{"council obey", "POST " + workers + "/obey", "council:worker:NAME or council:member:NAME", "Acknowledges the commands that the worker has not answered, and returns what all of them amount to now.", func(ctx context.Context, in WorkerName) (engine.WorkerState, error) {
+			e, err := c.ofAny(ctx, []string{rightWorker + in.Worker, rightMember + in.Worker}, checkAgentName("worker", in.Worker))
+			if err != nil {
+				return engine.WorkerState{}, err
+			}
+			return e.Obey(ctx, in.Worker)
+		}},
+		Suggest: op.Op[NewSuggestion, council.Suggestion]{"council suggest", "POST " + workers + "/suggestions", "council:worker:NAME", "Suggests a task: one an hour, later ones wait.", func(ctx context.Context, in NewSuggestion) (council.Suggestion, error) {
+			e, err := c.of(ctx, rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkSize("title", in.Title, 4*council.MaxSuggestTitle),
+				checkSize("description", in.Description, 4*council.MaxSuggestText))
+			if err != nil {
+				return council.Suggestion{}, err
+			}
+			return e.Suggest(ctx, council.Suggestion{Worker: in.Worker, Title: in.Title, Description: in.Description, Type: in.Type, Reply: in.Reply})
+		}},
+		Suggestions: op.Op[StatusFilter, []council.Suggestion]{"council suggestions", "GET /v1/council/suggestions", "council:read", "Lists suggestions, newest first.", func(ctx context.Context, in StatusFilter) ([]council.Suggestion, error) {
+			e, err := c.of(ctx, rightRead, checkName("status", in.Status))
+			if err != nil {
+				return nil, err
+			}
+			return e.ListSuggestions(ctx, in.Status)
+		}},
+		Review: op.Op[NewReview, council.Suggestion]{"council review", "POST " + workers + "/suggestions/{id}/review", "council:owner", "Accepts or refuses a suggestion.", func(ctx context.Context, in NewReview) (council.Suggestion, error) {
+			e, who, err := c.owned(ctx, in.Sender, checkAgentName("worker", in.Worker), checkID("id", in.ID), checkSize("note", in.Note, maxCouncilText))
+			if err != nil {
+				return council.Suggestion{}, err
+			}
+			return e.ReviewSuggestion(ctx, in.Worker, in.ID, in.Accept, in.Note, who)
+		}},
+		RequestAction: op.Op[NewAction, council.ActionRequest]{"council action", "POST /v1/council/actions", "council:member:NAME", "Requests a protected action as a member.", func(ctx context.Context, in NewAction) (council.ActionRequest, error) {
+			e, err := c.of(ctx, rightMember+in.RequestedBy, checkAgentName("requested_by", in.RequestedBy), checkTask("task_id", in.TaskID),
+				checkKey("service", in.Service), checkSize("reason", in.Reason, maxCouncilText))
+			if err != nil {
+				return council.ActionRequest{}, err
+			}
+			return e.RequestAction(ctx, council.ActionRequest{Service: in.Service, TaskID: in.TaskID, RequestedBy: in.RequestedBy, Reason: in.Reason})
+		}},
+		ListActions: op.Op[None, []council.ActionRequest]{"council actions", "GET /v1/council/actions", "council:read", "Lists protected actions.", func(ctx context.Context, _ None) ([]council.ActionRequest, error) {
+			e, err := c.of(ctx, rightRead)
+			if err != nil {
+				return nil, err
+			}
+			return e.ListActions(ctx)
+		}},
+		ApproveAction: op.Op[Approval, council.ActionRequest]{"council action approve", "POST /v1/council/actions/{id}/approve", "council:member:NAME", "Approves or rejects a protected action as a member.", func(ctx context.Context, in Approval) (council.ActionRequest, error) {
+			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkID("id", in.ID), checkSize("reason", in.Reason, maxCouncilText))
+			if err != nil {
+				return council.ActionRequest{}, err
+			}
+			return e.ApproveAction(ctx, in.ID, in.Member, in.Approve, in.Reason)
+		}},
+		Recognise: op.Op[Sender, Kind]{"council recognise", "GET /v1/council/owners/{platform}/{user_id}", "council:bridge:PLATFORM or council:read", "Tells whether an id on a platform is that of an owner. It proves nothing about who has sent it.", func(ctx context.Context, in Sender) (Kind, error) {
+			e, err := c.ofAny(ctx, []string{rightBridge + in.Platform, rightRead}, checkSender(&in))
+			if err != nil {
+				return Kind{}, err
+			}
+			if e.Recognise(in.Platform, in.UserID) {
+				return Kind{"owner"}, nil
+			}
+			return Kind{"stranger"}, nil
+		}},
+		NextTurn: op.Op[MemberName, Turn]{"council turn", "POST /v1/council/members/{member}/turns/next", "council:member:NAME", "Fetches the turn of a member that runs elsewhere.", func(ctx context.Context, in MemberName) (Turn, error) {
+			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member))
+			if err != nil {
+				return Turn{}, err
+			}
+			t, err := e.NextTurn(ctx, in.Member)
+			return Turn{t}, err
+		}},
+		SubmitTurn: op.Op[TurnReply, None]{"council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", func(ctx context.Context, in TurnReply) (None, error) {
+			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease.Lease), checkSize("reply", in.Reply, maxTurnReply))
+			if err != nil {
+				return None{}, err
+			}
+			return None{}, e.SubmitTurn(ctx, in.Member, in.Lease.Lease, engine.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
+		}},
+		RenewTurn: op.Op[Lease, Until]{"council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", func(ctx context.Context, in Lease) (Until, error) {
+			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))
+			if err != nil {
+				return Until{}, err
+			}
+			until, err := e.RenewTurn(ctx, in.Member, in.Lease)
+			return Until{until}, err
+		}},
+		Doctor: op.Op[Trial, []engine.Finding]{"council doctor", "POST /v1/council/doctor", "council:owner", "Looks for what is wrong with the council.", func(ctx context.Context, in Trial) ([]engine.Finding, error) {
+			e, err := c.of(ctx, rightOwner)
+			switch {
+			case err != nil:
+				return nil, err
+			case in.Trial:
+				return e.Trial(ctx), nil
+			}
+			return e.Doctor(ctx), nil
+		}},
+		Watch: op.Stream[After, engine.Event]{"council watch", "GET /v1/council/events", "council:read", "Streams what changes. It ends for a reader that does not keep up, who then watches again after its last event.", c.watch},
+		Log:   op.Stream[LogQuery, council.LogLine]{"council log", "GET /v1/council/members/{member}/log", "council:read", "Streams the log of a member.", c.log},
+	}
+}
+
+// order returns an operation by which an owner, or a bridge for one, changes a task.
+func (s councilService) order(name, doc string, do func(context.Context, CouncilEngine, TaskOrder, council.Author) error) op.Op[TaskOrder, council.Status] {
+	_, verb, _ := strings.Cut(name, " ")
+	return op.Op[TaskOrder, council.Status]{name, "POST /v1/council/tasks/{id}/" + verb, "council:owner", doc, func(ctx context.Context, in TaskOrder) (council.Status, error) {
+		e, who, err := s.owned(ctx, in.Sender, checkTask("id", in.ID), checkSize("reason", in.Reason, maxCouncilText),
+			checkSize("approach", in.Approach, maxCouncilText), checkSize("note", in.Note, maxCouncilText))
+		if err != nil {
+			return council.Status{}, err
+		}
+		return statusOfTask(ctx, e, in.ID, do(ctx, e, in, who))
+	}}
+}
+
+// statusOfTask returns how far a task is, after something was done to it.
+func statusOfTask(ctx context.Context, e CouncilEngine, id string, err error) (council.Status, error) {
+	if err != nil {
+		return council.Status{}, err
+	}
+	d, err := e.Get(ctx, id)
+	return d.Status, err
+}
+
+// filter returns a list of tasks as the engine has it.
+func (l TaskList) filter() engine.Filter {
+	return engine.Filter{Status: l.Status, Type: l.Type, Limit: limitOf(l.Limit, 50), Offset: l.Offset, Archived: l.Archived}
+}
+
+// status tells what the council is. Any right suffices.
+func (s councilService) status(ctx context.Context, _ None) (CouncilNow, error) {
+	if s.opt.Council == nil {
+		return CouncilNow{}, errNoCouncil
+	}
+	rights := callerOf(ctx).council
+	if rights.none() {
+		return CouncilNow{}, errCouncilRight([]string{rightRead})
+	}
+	e := s.opt.Council.Council
+	set := e.Settings().WithDefaults()
+	now := CouncilNow{
+		Agent: set.Agent, Workers: set.Workers, Policy: set.Policy, Need: council.Need(len(set.Members)), MinRounds: set.MinRounds,
+		MaxRounds: set.MaxRounds, Autonomy: set.Autonomy, ExecutionMode: set.Execution.Mode, ExecutionApproval: set.Execution.Approval,
+		EvaluationEvery: set.Evaluation.Every, Actions: slices.Sorted(maps.Keys(set.Actions)), Rights: rights.list(), Running: !s.opt.Council.Idle,
+	}
+	if rights.has(rightOwner) {
+		now.Folder = s.opt.Council.Folder
+	}
+	var err error
+	if now.Members, err = e.Members(ctx); err == nil {
+		now.Load, err = e.Load(ctx)
+	}
+	return now, err
+}
+
+// submit puts a task into the inbox.
+func (s councilService) submit(ctx context.Context, in NewTask) (council.Task, error) {
+	source := cmp.Or(in.Source, "api")
+	if in.Sender != nil {
+		source = "bridge:" + in.Sender.Platform
+	}
+	e, err := s.of(ctx, rightSubmit, checkSender(in.Sender), checkName("source", source), checkUploads(in.Attachments))
+	if err != nil {
+		return council.Task{}, err
+	}
+	t := council.Task{
+		ID: in.ID, Type: cmp.Or(in.Type, council.TypeTask), Title: in.Title, Description: in.Description, Priority: in.Priority,
+		Supersedes: in.Supersedes, Source: source, Author: s.author(ctx, in.Sender), Trust: council.TrustOwner,
+	}
+	if t.Author.Kind != "owner" {
+		t.Trust = council.TrustLow
+	}
+	return e.SubmitWith(ctx, t, in.Attachments)
+}
+
+// checkUploads refuses files that are too many or too large.
+func checkUploads(files []engine.Upload) error {
+	total := 0
+	for _, u := range files {
+		total += len(u.Data)
+	}
+	if len(files) > council.MaxAttachments || total > maxUploads {
+		return badField("attachments", "are %d of %d bytes; at most %d of together %d", len(files), total, council.MaxAttachments, maxUploads)
+	}
+	return nil
+}
+
+// comment adds a comment.
+func (s councilService) comment(ctx context.Context, in NewComment) (council.Comment, error) {
+	e, err := s.of(ctx, rightSubmit, checkSender(in.Sender), checkTask("id", in.ID), checkUploads(in.Attachments))
+	switch {
+	case err != nil:
+		return council.Comment{}, err
+	case strings.TrimSpace(in.Message) == "":
+		return council.Comment{}, badField("message", "is empty")
+	case utf8.RuneCountInString(in.Message) > council.MaxComment:
+		return council.Comment{}, badField("message", "has more than %d characters", council.MaxComment)
+	}
+	return e.Comment(ctx, in.ID, council.Comment{Author: s.author(ctx, in.Sender), Message: in.Message}, in.Attachments...)
+}
+
+// report reports what was done, by an owner or a worker.
+func (s councilService) report(ctx context.Context, in NewResult) (council.Status, error) {
+	checks := []error{checkTask("id", in.ID), checkSize("result", in.Result, maxCouncilText)}
+	var e CouncilEngine
+	var who council.Author
+	var err error
+	if in.Worker != "" {
+		e, err = s.of(ctx, rightWorker+in.Worker, append(checks, checkAgentName("worker", in.Worker))...)
+		who = council.Author{Kind: "worker", Name: in.Worker}
+	} else {
+		e, who, err = s.owned(ctx, in.Sender, checks...)
+	}
+	if err != nil {
+		return council.Status{}, err
+	}
+	return statusOfTask(ctx, e, in.ID, e.ReportResult(ctx, in.ID, council.Result{Result: in.Result, Succeeded: in.Succeeded, Author: who}))
+}
+
+// attachment returns a file of a task.
+func (s councilService) attachment(ctx context.Context, in TaskFile) (File, error) {
+	e, err := s.of(ctx, rightRead, checkTask("id", in.ID), checkKey("file", in.File))
+	if err != nil {
+		return File{}, err
+	}
+	f, a, err := e.Attachment(ctx, in.ID, in.File)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxUploads+1))
+	if err == nil && len(data) > maxUploads {
+		err = badField("file", "has more than %d bytes; open it in the folder of the council", maxUploads)
+	}
+	return File{a, data}, err
+}
+
+// checkParams refuses parameters that are unknown or out of range, and an empty list.
+func checkParams(p council.Params) error {
+	if len(p) == 0 {
+		return badField("params", "is empty; name at least one of %v", council.ParamNames)
+	}
+	for name := range p {
+		if !slices.Contains(council.ParamNames, name) {
+			return badField("params", "has %q; parameters are %v", clip(name, 80), council.ParamNames)
+		}
+	}
+	return council.CheckParams(p)
+}
+
+// command tells a worker what to do.
+func (s councilService) command(ctx context.Context, in NewCommand) (council.Command, error) {
+	checks := []error{
+		checkAgentName("worker", in.Worker), checkCount("params.duration_minutes", in.Params.DurationMinutes),
+		checkCount("expires_minutes", in.ExpiresMinutes), checkSize("reason", in.Reason, maxCouncilText), checkDirectives(in.Params.Directives),
+	}
+	if in.ID != "" {
+		checks = append(checks, checkID("id", in.ID))
+	}
+	if in.TaskID != "" {
+		checks = append(checks, checkTask("task_id", in.TaskID))
+	}
+	e, who, err := s.owned(ctx, in.Sender, checks...)
+	if err != nil {
+		return council.Command{}, err
+	}
+	c := council.Command{ID: in.ID, Worker: in.Worker, Action: in.Action, Reason: in.Reason, TaskID: in.TaskID, IssuedBy: who, Params: in.Params}
+	if m := min(in.ExpiresMinutes, maxExpiryMinutes); m > 0 {
+		c.ExpiresAt = time.Now().Add(time.Duration(m) * time.Minute)
+	}
+	return e.SendCommand(ctx, c)
+}
+
+// checkDirectives refuses directives that are too many or too long.
+func checkDirectives(list []string) error {
+	if len(list) > council.MaxDirectives {
+		return badField("params.directives", "are %d; at most %d", len(list), council.MaxDirectives)
+	}
+	for _, d := range list {
+		if err := checkLine("params.directives", d); err != nil {
+			return err
+		}
+		if strings.TrimSpace(d) == "" || len([]rune(d)) > council.MaxDirective {
+			return badField("params.directives", "must have 1 to %d characters each", council.MaxDirective)
+		}
+	}
+	return nil
+}
+
+// watch streams what changes.
+func (s councilService) watch(ctx context.Context, in After) iter.Seq2[engine.Event, error] {
+	return func(yield func(engine.Event, error) bool) {
+		e, err := s.of(ctx, rightRead)
+		if err != nil {
+			yield(engine.Event{}, err)
+			return
+		}
+		if last, again := op.LastEventID(ctx); again && in.AfterID == 0 {
+			in.AfterID = last
+		}
+		events := e.Events(ctx, in.AfterID)
+		op.Ready(ctx)
+		for event := range events {
+			if !yield(event, nil) {
+				return
+			}
+		}
+		yield(engine.Event{}, cmp.Or(ctx.Err(), errEventsLost))
+	}
+}
+
+// log streams the log of a member.
+func (s councilService) log(ctx context.Context, in LogQuery) iter.Seq2[council.LogLine, error] {
+	return func(yield func(council.LogLine, error) bool) {
+		e, err := s.of(ctx, rightRead, checkAgentName("member", in.Member), checkDay("day", in.Day), checkCount("last", in.Last))
+		var lines []council.LogLine
+		if err == nil {
+			lines, err = e.Log(ctx, in.Member, in.Day, limitOf(in.Last, 100))
+		}
+		if err != nil {
+			yield(council.LogLine{}, err)
+			return
+		}
+		op.Ready(ctx)
+		for _, l := range lines {
+			if !yield(l, nil) {
+				return
+			}
+		}
+		if !in.Follow {
+			return
+		}
+		for l := range e.FollowLog(ctx, in.Member) {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}

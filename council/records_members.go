@@ -4,11 +4,11 @@ import "time"
 
 // Activity is nodes/<member>/activity.json: what a member does now.
 type Activity struct {
-	Member    string    `json:"node"`              // id of the member
-	Status    string    `json:"status"`            // a constant Activity...
-	TaskID    string    `json:"task_id,omitempty"` // id of the task; empty if idle
-	Round     int       `json:"round,omitempty"`   // of the discussion; 0 for none
-	UpdatedAt time.Time `json:"updated_at"`        // when it began
+	Member    string    `json:"node"`                // id of the member
+	Status    string    `json:"status"`              // a constant Activity...
+	TaskID    string    `json:"task_id,omitempty"`   // id of the task; empty if idle
+	Round     int       `json:"round,omitempty"`     // of the discussion; 0 for none
+	UpdatedAt time.Time `json:"updated_at,omitzero"` // when it began
 }
 
 // Statuses of a council. The words are those of the article.

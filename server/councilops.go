@@ -110,7 +110,7 @@ type (
 	// ParamsNow are the parameters of a member and their changes, newest first.
 	ParamsNow struct {
 		Params  council.Params         `json:"params"`
-		Changes []council.ParamsChange `json:"changes,omitempty"`
+		Changes []council.ParamsChange `json:"changes"`
 	}
 	// ID names a thing of the council.
 	ID struct {
@@ -223,7 +223,7 @@ type (
 	CouncilNow struct {
 		Agent             string               `json:"agent"`
 		Members           []engine.MemberState `json:"members"`
-		Workers           []string             `json:"workers,omitempty"`
+		Workers           []string             `json:"workers"`
 		Policy            string               `json:"policy"`
 		Need              int                  `json:"need"` // votes that decide
 		MinRounds         int                  `json:"min_rounds"`
@@ -232,7 +232,7 @@ type (
 		ExecutionMode     string               `json:"execution_mode"`
 		ExecutionApproval string               `json:"execution_approval"`
 		EvaluationEvery   string               `json:"evaluation_every"`
-		Actions           []string             `json:"actions,omitempty"`
+		Actions           []string             `json:"actions"`
 		Rights            []string             `json:"rights"`
 		Running           bool                 `json:"running"`
 		Load              engine.Load          `json:"load"`
@@ -324,7 +324,8 @@ func councilOps(s *Server) CouncilOps {
 			if err != nil {
 				return engine.Detail{}, err
 			}
-			return e.Get(ctx, in.ID)
+			d, err := e.Get(ctx, in.ID)
+			return shown(d), err
 		}},
 		Decisions: op.Op[TaskList, []council.Decision]{"council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", func(ctx context.Context, in TaskList) ([]council.Decision, error) {
 			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
@@ -561,6 +562,23 @@ func (s councilService) order(name, doc string, do func(context.Context, Council
 		}
 		return statusOfTask(ctx, e, in.ID, do(ctx, e, in, who))
 	}}
+}
+
+// shown returns a task as anybody may see it: a member that abstains in an open round has answered.
+func shown(d engine.Detail) engine.Detail {
+	d.Rounds = slices.Clone(d.Rounds)
+	for i, r := range d.Rounds {
+		if r.Seal != nil {
+			continue
+		}
+		d.Rounds[i].Ballots = nil
+		for _, t := range r.Turns {
+			if t.Abstained != "" && !slices.Contains(d.Rounds[i].Answered, t.Member) {
+				d.Rounds[i].Answered = append(slices.Clone(d.Rounds[i].Answered), t.Member)
+			}
+		}
+	}
+	return d
 }
 
 // statusOfTask returns how far a task is, after something was done to it.

@@ -20,7 +20,7 @@ type Load struct {
 	Waiting int `json:"waiting"`
 	Stalled int `json:"stalled"`
 	// Absent are the members who are paused, or had no ballot in the round that was sealed last; sorted.
-	Absent []string `json:"absent,omitempty"`
+	Absent []string `json:"absent"`
 	// Today is what the day has cost, Limit how many tokens it may; both are zero if nobody asks the members here.
 	Today council.Usage `json:"today"`
 	Limit int           `json:"limit"` // in tokens

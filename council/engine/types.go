@@ -56,10 +56,10 @@ type Summary struct {
 	Task   council.Task   `json:"task"`   // as it was submitted
 	Status council.Status `json:"status"` // as it is now
 	// Decision and DecidedBy are empty before the decision.
-	Decision  string `json:"decision,omitempty"`
-	DecidedBy string `json:"decided_by,omitempty"`
+	Decision  string `json:"decision"`
+	DecidedBy string `json:"decided_by"`
 	// Degraded says that the decision had to do without something.
-	Degraded  bool      `json:"degraded,omitempty"`
+	Degraded  bool      `json:"degraded"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"` // when something was last written down
 }
 
@@ -68,24 +68,24 @@ type Detail struct {
 	Task   council.Task   `json:"task"`   // as it was submitted
 	Status council.Status `json:"status"` // as it is now
 	// Rounds of all cycles, oldest first.
-	Rounds       []Round               `json:"rounds,omitempty"`
-	Arbitrations []council.Arbitration `json:"arbitrations,omitempty"` // of all cycles, oldest first
-	Comments     []council.Comment     `json:"comments,omitempty"`     // oldest first
+	Rounds       []Round               `json:"rounds"`
+	Arbitrations []council.Arbitration `json:"arbitrations"` // of all cycles, oldest first
+	Comments     []council.Comment     `json:"comments"`     // oldest first
 	// Decision is nil before there is one. History are those of earlier cycles.
 	Decision *council.Decision  `json:"decision,omitempty"`
-	History  []council.Decision `json:"history,omitempty"` // oldest first
+	History  []council.Decision `json:"history"` // oldest first
 	// Results and Reviews of all attempts, oldest first.
-	Results []council.Result `json:"results,omitempty"`
-	Reviews []council.Review `json:"reviews,omitempty"` // by other members
+	Results []council.Result `json:"results"`
+	Reviews []council.Review `json:"reviews"` // by other members
 	// Progress are the last 200 lines of the execution.
-	Progress []ProgressLine `json:"progress,omitempty"`
+	Progress []ProgressLine `json:"progress"`
 	// Thinking are the members who have their turn now.
-	Thinking []string `json:"thinking,omitempty"`
+	Thinking []string `json:"thinking"`
 	// NeedsOwner says what a person has to do: flow.NeedsApproval, NeedsReport or NeedsRuling; empty if nothing.
-	NeedsOwner string `json:"needs_owner,omitempty"`
-	Archived   bool   `json:"archived,omitempty"` // says that the task is in the archive
+	NeedsOwner string `json:"needs_owner"`
+	Archived   bool   `json:"archived"` // says that the task is in the archive
 	// Problems are files of the task that cannot be read.
-	Problems []string `json:"problems,omitempty"`
+	Problems []string `json:"problems"`
 }
 
 // Round is an attempt at a round. The ballots of one without a seal are left out: nobody sees a ballot of a round in progress.
@@ -95,13 +95,13 @@ type Round struct {
 	Attempt  int              `json:"attempt"` // from 1
 	OpenedAt time.Time        `json:"opened_at,omitzero"`
 	Deadline time.Time        `json:"deadline,omitzero"` // of the attempt
-	Ballots  []council.Ballot `json:"ballots,omitempty"` // as they were sealed
+	Ballots  []council.Ballot `json:"ballots"`           // as they were sealed
 	Turns    []council.Turn   `json:"-"`                 // of the members, by name
 	// Answered are the members who have given a ballot.
-	Answered []string      `json:"answered,omitempty"`
+	Answered []string      `json:"answered"`
 	Seal     *council.Seal `json:"seal,omitempty"` // nil as long as the round is open
 	// Tampered are the members whose file is not what was sealed. It changes nothing.
-	Tampered []string `json:"tampered,omitempty"`
+	Tampered []string `json:"tampered"`
 }
 
 // ProgressLine is a line of decisions/<id>_progress.jsonl.
@@ -114,25 +114,25 @@ type ProgressLine struct {
 type MemberState struct {
 	Member council.Member `json:"member"` // as the settings have it
 	// Params are the known parameters, Unknown the others in the file.
-	Params  council.Params `json:"params,omitempty"`
-	Unknown council.Params `json:"unknown,omitempty"`
+	Params  council.Params `json:"params"`
+	Unknown council.Params `json:"unknown"`
 	// ParamsError says why the file is not used and the last good values are.
-	ParamsError string           `json:"params_error,omitempty"`
+	ParamsError string           `json:"params_error"`
 	Activity    council.Activity `json:"activity"` // what it does now
 	// PausedUntil is zero if the member is not paused.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
-	Family      string    `json:"family,omitempty"` // of its model
+	Family      string    `json:"family"` // of its model
 }
 
 // EvaluationState is an evaluation cycle.
 type EvaluationState struct {
-	Request     council.CycleRequest `json:"request"`               // of the cycle
-	Evaluations []council.Evaluated  `json:"evaluations,omitempty"` // that have come
-	Retunes     []council.Retune     `json:"retunes,omitempty"`     // that the cycle has led to
+	Request     council.CycleRequest `json:"request"`     // of the cycle
+	Evaluations []council.Evaluated  `json:"evaluations"` // that have come
+	Retunes     []council.Retune     `json:"retunes"`     // that the cycle has led to
 	// Result is nil as long as the cycle runs.
 	Result *council.CycleResult `json:"result,omitempty"`
 	// Thinking are the members who evaluate now.
-	Thinking []string `json:"thinking,omitempty"`
+	Thinking []string `json:"thinking"`
 }
 
 // WorkerState is what a worker is told.
@@ -140,8 +140,8 @@ type WorkerState struct {
 	Name string `json:"name"` // of the worker
 	// PausedUntil is zero if the worker is not paused.
 	PausedUntil time.Time           `json:"paused_until,omitzero"`
-	Reason      string              `json:"reason,omitempty"`     // of the pause
-	Directives  []council.Directive `json:"directives,omitempty"` // that have not expired
+	Reason      string              `json:"reason"`     // of the pause
+	Directives  []council.Directive `json:"directives"` // that have not expired
 	// NextSuggestion is when the next suggestion is looked at; zero means now.
 	NextSuggestion time.Time `json:"next_suggestion,omitzero"`
 }
@@ -167,9 +167,9 @@ type Event struct {
 	// ID rises. Those of a later process are higher.
 	ID     uint64    `json:"id"`
 	Type   string    `json:"type"` // one of the constants Event...
-	Task   string    `json:"task_id,omitempty"`
-	Member string    `json:"member,omitempty"` // that it is about; may be empty
-	At     time.Time `json:"at,omitzero"`      // when it was
+	Task   string    `json:"task_id"`
+	Member string    `json:"member"`      // that it is about; may be empty
+	At     time.Time `json:"at,omitzero"` // when it was
 }
 
 // Types of events.
@@ -211,3 +211,6 @@ type ImportReport struct {
 	// Skipped are files that were not copied, and why.
 	Skipped []string
 }
+
+// EventID returns the number of the event, from which a client can go on.
+func (e Event) EventID() uint64 { return e.ID }

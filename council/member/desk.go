@@ -23,17 +23,17 @@ const leaseTime = 90 * time.Second
 // RemoteTurn is a turn that a member elsewhere has fetched.
 type RemoteTurn struct {
 	// Lease names the turn.
-	Lease string `json:"lease,omitempty"`
+	Lease string `json:"lease"`
 	// Member whose turn it is, Phase, and the task; the task is empty for an evaluation.
-	Member string `json:"member,omitempty"`
-	Phase  string `json:"phase,omitempty"`
-	TaskID string `json:"task_id,omitempty"`
+	Member string `json:"member"`
+	Phase  string `json:"phase"`
+	TaskID string `json:"task_id"`
 	// Round and Attempt, from 1.
 	Round   int `json:"round"`
 	Attempt int `json:"attempt"`
 	// System and Prompt are what a model is asked.
-	System string `json:"system,omitempty"`
-	Prompt string `json:"prompt,omitempty"`
+	System string `json:"system"`
+	Prompt string `json:"prompt"`
 	// Schema of the reply.
 	Schema json.RawMessage `json:"schema"`
 	// LeaseUntil is when somebody else may fetch the turn, unless the lease is renewed.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"iter"
 	"mime"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"kioku/server/httpapi"
 )
@@ -26,13 +27,10 @@ const (
 	reconnectPause = 3 * time.Second
 )
 
-// marshalLine returns a value as JSON on one line, with its line break.
+// marshalLine returns a value as JSON on one line, with its line break. A list without elements is [], and not null.
 func marshalLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
+	b, err := json.Marshal(v, json.Deterministic(true))
+	return append(b, '\n'), err
 }
 
 // writeAnswer writes an answer. One to GET has an ETag, and no body if the client has it already.

@@ -54,7 +54,7 @@ function showStatus() {
 		!about.running && h("p", { class: "notice warn" }, "No engine runs: tasks wait."));
 }
 
-const state = (s) => (s.status.status === "discussing" ? `discussing, round ${s.status.currentRound}` : s.decision && s.decision !== s.status.status ? `${s.decision}, ${s.status.status.replaceAll("_", " ")}` : s.status.status.replaceAll("_", " "));
+const state = (s) => (s.status.status === "discussing" ? `discussing, round ${s.status.current_round}` : s.decision && s.decision !== s.status.status ? `${s.decision}, ${s.status.status.replaceAll("_", " ")}` : s.status.status.replaceAll("_", " "));
 
 // tone returns the class of a tag for how far a task is.
 const tone = (s) => ({ completed: "good", rejected: "bad", failed: "bad", stalled: "warn" })[s.status.status] || "";
@@ -62,7 +62,7 @@ const tone = (s) => ({ completed: "good", rejected: "bad", failed: "bad", stalle
 function taskTable(list) {
 	if (!list.length) return h("p", { class: "muted" }, "None yet.");
 	return h("table", { class: "tasks" }, h("thead", {}, h("tr", {}, ["When", "Task", "State"].map((t) => h("th", { scope: "col" }, t)))),
-		h("tbody", {}, list.map((s) => h("tr", {}, h("td", { class: "small muted" }, ago(s.task.createdTime)),
+		h("tbody", {}, list.map((s) => h("tr", {}, h("td", { class: "small muted" }, ago(s.task.created_at)),
 			h("td", {}, words("a", { href: councilHref({ task: s.task.id }), "data-step": true }, s.task.title),
 				s.task.trust === "low" && h("span", { class: "tag warn" }, "not by an owner"), s.degraded && h("span", { class: "tag warn" }, "degraded")),
 			h("td", {}, h("span", { class: `tag ${tone(s)}` }, state(s)))))));
@@ -70,24 +70,27 @@ function taskTable(list) {
 
 async function showDashboard() {
 	const [open, recent] = await Promise.all([
-		ask("tasks", { statuses: ["pending", "discussing", "arbitrating", "decided", "pending_announcement", "announcing", "announced", "executing", "reviewing", "remediating", "stalled"], limit: 50 }), ask("tasks", { limit: 20 })]);
-	const ids = new Set(open.tasks.map((t) => t.task.id));
-	const ended = recent.tasks.filter((t) => !ids.has(t.task.id));
+		ask("tasks", { status: ["pending", "discussing", "arbitrating", "decided", "pending_announcement", "announcing", "announced", "executing", "reviewing", "remediating", "stalled"], limit: 50 }), ask("tasks", { limit: 20 })]);
+	const ids = new Set(open.map((t) => t.task.id));
+	const ended = recent.filter((t) => !ids.has(t.task.id));
 	const form = document.querySelector("#new-task") || newTask();
 	replace(view,
 		h("section", { "aria-labelledby": "seats" }, h("h2", { id: "seats" }, "Members"), h("div", { class: "seats" }, about.members.map(seat)),
-			h("p", { class: "small muted" }, `${number(about.neededCount)} of ${number(about.members.length)} must agree, within ${count(about.maxRounds, "round")}; then the arbiter decides.`)),
-		open.tasks.length > 0 && h("section", {}, h("h2", {}, "Open"), taskTable(open.tasks)),
+			h("p", { class: "small muted" }, `${number(about.need)} of ${number(about.members.length)} must agree, within ${count(about.max_rounds, "round")}; then the arbiter decides.`)),
+		open.length > 0 && h("section", {}, h("h2", {}, "Open"), taskTable(open)),
 		may("submit") && form,
 		h("section", {}, h("h2", {}, "Ended"), taskTable(ended)));
 }
 
+// modelOf returns what a member asks.
+export const modelOf = (m) => clean(m.member.model || "command");
+
 function seat(m) {
 	const a = m.activity || {}, busy = a.status && a.status !== "idle";
-	return h("div", { class: `seat${busy ? " busy" : ""}` }, h("h3", {}, words("span", {}, m.name), h("span", { class: "small muted" }, m.roles.join(", "))),
-		h("p", { class: "small muted" }, clean(m.model)),
-		busy ? h("p", { class: "thinking" }, h("a", { href: a.taskId ? councilHref({ task: a.taskId }) : undefined }, `${a.status}…`)) : h("p", { class: "small" }, "idle"),
-		m.paramsProblem && h("p", { class: "notice warn small" }, clean(m.paramsProblem)));
+	return h("div", { class: `seat${busy ? " busy" : ""}` }, h("h3", {}, words("span", {}, m.member.name), h("span", { class: "small muted" }, (m.member.roles || []).join(", "))),
+		h("p", { class: "small muted" }, modelOf(m)),
+		busy ? h("p", { class: "thinking" }, h("a", { href: a.task_id ? councilHref({ task: a.task_id }) : undefined }, `${a.status}…`)) : h("p", { class: "small" }, "idle"),
+		m.params_error && h("p", { class: "notice warn small" }, clean(m.params_error)));
 }
 
 // newTask is the form that submits a task. It stays as it is while the page is read again.
@@ -102,7 +105,7 @@ function newTask() {
 			}
 			const got = await ask("tasks", {}, { type: f.get("type"), title: f.get("title"), description: f.get("description"), priority: f.get("priority"), attachments: files, source: "page" });
 			form.reset();
-			replace(result, h("p", { class: "notice" }, "Submitted: ", h("a", { href: councilHref({ task: got.task.id }) }, got.task.id)));
+			replace(result, h("p", { class: "notice" }, "Submitted: ", h("a", { href: councilHref({ task: got.id }) }, got.id)));
 			announce("Submitted");
 			load();
 		} catch (err) {
@@ -128,13 +131,13 @@ async function base64(file) {
 
 async function showDecisions() {
 	const got = await ask("decisions", { limit: 200 });
-	if (!got.decisions.length) return replace(view, h("div", { class: "empty" }, h("h2", {}, "No decisions yet")));
-	replace(view, got.decisions.map((d) => h("article", { class: "entry" },
-		h("h3", {}, h("span", { class: `tag ${d.decision === "approved" ? "good" : "bad"}` }, d.decision), " ", h("a", { href: councilHref({ task: d.taskId }), "data-step": true }, d.taskId), " ",
-			h("span", { class: "small muted" }, `${{ council: "by the council", arbiter: "by the arbiter", owner: "by the owner" }[d.decidedBy] || clean(d.decidedBy)}, ${ago(d.decidedTime)}`)),
-		d.degraded.length > 0 && h("p", { class: "notice warn small" }, d.degraded.map(clean).join(" ")),
+	if (!got.length) return replace(view, h("div", { class: "empty" }, h("h2", {}, "No decisions yet")));
+	replace(view, got.map((d) => h("article", { class: "entry" },
+		h("h3", {}, h("span", { class: `tag ${d.decision === "approved" ? "good" : "bad"}` }, d.decision), " ", h("a", { href: councilHref({ task: d.task_id }), "data-step": true }, d.task_id), " ",
+			h("span", { class: "small muted" }, `${{ council: "by the council", arbiter: "by the arbiter", owner: "by the owner" }[d.decided_by] || clean(d.decided_by)}, ${ago(d.decided_at)}`)),
+		d.degraded?.length > 0 && h("p", { class: "notice warn small" }, d.degraded.map(clean).join(" ")),
 		d.announcement && words("p", { class: "prose" }, d.announcement.summary),
-		d.outcome && h("p", { class: "small" }, `Outcome: ${d.outcome.replaceAll("_", " ")} ${clean(d.outcomeNote)}`))));
+		d.outcome && h("p", { class: "small" }, `Outcome: ${d.outcome.replaceAll("_", " ")} ${clean(d.outcome_note || "")}`))));
 }
 
 // live reads again after events. A browser that was away gets what it has missed, by the id of the last event.
@@ -143,8 +146,8 @@ function live() {
 	const source = new EventSource("/v1/council/events");
 	source.onopen = again; // what changed since the page was read
 	source.onmessage = (message) => {
-		const e = JSON.parse(message.data).event || {};
-		if (part === "logs" || (task && e.taskId && e.taskId !== task && e.type !== "reset")) return;
+		const e = JSON.parse(message.data);
+		if (part === "logs" || (task && e.task_id && e.task_id !== task && e.type !== "reset")) return;
 		again();
 	};
 }

@@ -36,7 +36,6 @@ const (
 func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Route, request proto.Message) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	resume(r, request)
 	stream, err := h.openStream(ctx, route, request)
 	if err != nil {
 		httpapi.WriteError(w, err)
@@ -74,14 +73,6 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Rout
 	// The client is gone, and nobody is left to tell the error to.
 }
 
-// resume has the events of a council begin after the last one that the client has.
-func resume(r *http.Request, request proto.Message) {
-	watch, ok := request.(*kiokuv1.WatchCouncilRequest)
-	if last, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64); ok && err == nil && watch.GetAfterId() == 0 {
-		watch.AfterId = last
-	}
-}
-
 // reasonOf returns why a stream has ended: why the server has ended its request, if it has, because then the error of the stream is
 // only that; else the error of the stream, nil if it has none.
 func reasonOf(ctx context.Context, err error) error {
@@ -105,7 +96,7 @@ func (h *Handler) openStream(ctx context.Context, route Route, request proto.Mes
 
 // streamDesc returns the generated description of a stream.
 func streamDesc(route Route) *grpc.StreamDesc {
-	for _, service := range []*grpc.ServiceDesc{&kiokuv1.MemoryService_ServiceDesc, &kiokuv1.DeriveService_ServiceDesc, &kiokuv1.AgentService_ServiceDesc, &kiokuv1.CouncilService_ServiceDesc} {
+	for _, service := range []*grpc.ServiceDesc{&kiokuv1.MemoryService_ServiceDesc, &kiokuv1.DeriveService_ServiceDesc, &kiokuv1.AgentService_ServiceDesc} {
 		for i := range service.Streams {
 			if service.ServiceName+"/"+service.Streams[i].StreamName == route.fullMethod()[1:] {
 				return &service.Streams[i]
@@ -209,8 +200,7 @@ func (s *streamWriter) begin(route Route) error {
 	return nil
 }
 
-// send writes a message. The ids of events are numbers without gaps, also across the connections of a client; those of a council are
-// its own.
+// send writes a message. The ids of events are numbers without gaps, also across the connections of a client.
 func (s *streamWriter) send(route Route, message proto.Message) error {
 	if err := s.begin(route); err != nil {
 		return err
@@ -221,9 +211,6 @@ func (s *streamWriter) send(route Route, message proto.Message) error {
 	}
 	if s.events {
 		s.lastID++
-		if e, ok := message.(*kiokuv1.WatchCouncilResponse); ok { // whose events have ids that can be asked for again
-			s.lastID = int64(e.GetEvent().GetId())
-		}
 		line = append([]byte("id: "+strconv.FormatInt(s.lastID, 10)+"\ndata: "), append(line, '\n')...)
 	}
 	return s.write(line)

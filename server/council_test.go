@@ -9,16 +9,14 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"kioku/council"
 	"kioku/council/engine"
 	"kioku/council/member"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// scriptedCouncil returns the service of a council whose members a scripted model plays, and its engine.
-func scriptedCouncil(t *testing.T) (councilService, *engine.Engine) {
+// scriptedCouncil returns the operations of a council whose members a scripted model plays, and its engine.
+func scriptedCouncil(t *testing.T) (CouncilOps, *engine.Engine) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "council")
 	set := council.Settings{Agent: "council", Workers: []string{"buddy"}, Owners: map[string][]string{"discord": {"4711"}, "github": {"Lena"}}}
@@ -38,7 +36,7 @@ func scriptedCouncil(t *testing.T) (councilService, *engine.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return councilService{Server: s}, e
+	return councilOps(s), e
 }
 
 // with returns the context of a call by a caller with rights.
@@ -84,7 +82,7 @@ func TestCouncilOwnersAreVouchedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome := func(ctx context.Context, platform, id string) codes.Code {
-		_, err := s.RecordOutcome(ctx, &kiokuv1.RecordOutcomeRequest{Id: made.ID, Outcome: "worked", Sender: &kiokuv1.CouncilSender{Platform: platform, UserId: id}})
+		_, err := s.Outcome.Do(ctx, TaskOrder{TaskID: TaskID{made.ID}, Outcome: "worked", Sender: &Sender{platform, id}})
 		return status.Code(err)
 	}
 	bridge := with(t, "bridge:discord", "bridge:github")
@@ -115,17 +113,17 @@ func TestCouncilTasksOfStrangersHaveLowTrust(t *testing.T) {
 	s, _ := scriptedCouncil(t)
 	for _, tc := range []struct {
 		ctx    context.Context
-		sender *kiokuv1.CouncilSender
+		sender *Sender
 		trust  string
 	}{
 		{with(t, "owner"), nil, "owner"},
 		{with(t, "submit"), nil, "low"},
-		{with(t, "bridge:discord"), &kiokuv1.CouncilSender{Platform: "discord", UserId: "4711"}, "owner"},
-		{with(t, "submit"), &kiokuv1.CouncilSender{Platform: "discord", UserId: "4711"}, "low"},
+		{with(t, "bridge:discord"), &Sender{"discord", "4711"}, "owner"},
+		{with(t, "submit"), &Sender{"discord", "4711"}, "low"},
 	} {
-		resp, err := s.SubmitTask(tc.ctx, &kiokuv1.SubmitTaskRequest{Title: "Paint the shed", Sender: tc.sender})
-		if err != nil || resp.GetTask().GetTrust() != tc.trust {
-			t.Errorf("%v: trust %q, %v; want %q", tc.sender, resp.GetTask().GetTrust(), err, tc.trust)
+		task, err := s.Submit.Do(tc.ctx, NewTask{Title: "Paint the shed", Sender: tc.sender})
+		if err != nil || task.Trust != tc.trust {
+			t.Errorf("%v: trust %q, %v; want %q", tc.sender, task.Trust, err, tc.trust)
 		}
 	}
 }
@@ -136,14 +134,11 @@ func TestCouncilRefusesPaths(t *testing.T) {
 	s, _ := scriptedCouncil(t)
 	ctx := with(t, "owner", "worker:buddy", "member:panda")
 	for _, id := range []string{"", "../x", "task_1/../../x", "TASK_1", "task_" + strings.Repeat("x", 61), "task_\x00"} {
-		for _, ask := range []func() (proto.Message, error){
-			func() (proto.Message, error) { return s.GetTask(ctx, &kiokuv1.GetTaskRequest{Id: id}) },
-			func() (proto.Message, error) { return s.Cancel(ctx, &kiokuv1.CancelRequest{Id: id}) },
-			func() (proto.Message, error) {
-				return s.GetAttachment(ctx, &kiokuv1.GetAttachmentRequest{Id: id, File: "a"})
-			},
-		} {
-			if _, err := ask(); err == nil || !strings.Contains(err.Error(), "id: must be the id of a task") {
+		_, shown := s.Show.Do(ctx, TaskID{id})
+		_, cancelled := s.Cancel.Do(ctx, TaskOrder{TaskID: TaskID{id}})
+		_, read := s.Attachment.Do(ctx, TaskFile{TaskID{id}, "a"})
+		for _, err := range []error{shown, cancelled, read} {
+			if err == nil || !strings.Contains(err.Error(), "id: must be the id of a task") {
 				t.Errorf("%q: %v", id, err)
 			}
 		}

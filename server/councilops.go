@@ -303,38 +303,38 @@ func councilOps(s *Server) CouncilOps {
 	c := councilService{s}
 	const tasks, workers = "/v1/council/tasks", "/v1/council/workers/{worker}"
 	return CouncilOps{
-		Status: op.Op[None, CouncilNow]{"council status", "GET /v1/council", "council", "Tells what the council is: members, rules, load, and what the caller may do.", c.status},
-		Submit: op.Op[NewTask, council.Task]{"council ask", "POST " + tasks, "council:submit", "Puts a task or question into the inbox. One that no owner has written has low trust.", c.submit},
-		Estimate: op.Op[NewTask, engine.Estimate]{"council estimate", "POST " + tasks + ":estimate", "council:submit", "Tells how many calls and tokens a task may cost, and submits nothing.", func(ctx context.Context, in NewTask) (engine.Estimate, error) {
+		Status: op.New("council status", "GET /v1/council", "council", "Tells what the council is: members, rules, load, and what the caller may do.", c.status),
+		Submit: op.New("council ask", "POST "+tasks, "council:submit", "Puts a task or question into the inbox. One that no owner has written has low trust.", c.submit),
+		Estimate: op.New("council estimate", "POST "+tasks+":estimate", "council:submit", "Tells how many calls and tokens a task may cost, and submits nothing.", func(ctx context.Context, in NewTask) (engine.Estimate, error) {
 			e, err := c.of(ctx, rightSubmit, checkSize("description", in.Description, 4*council.MaxDescription))
 			if err != nil {
 				return engine.Estimate{}, err
 			}
 			return e.Estimate(council.Task{Type: council.TypeTask, Title: in.Title, Description: in.Description}), nil
-		}},
-		List: op.Op[TaskList, []engine.Summary]{"council list", "GET " + tasks, "council:read", "Lists tasks, newest first.", func(ctx context.Context, in TaskList) ([]engine.Summary, error) {
+		}),
+		List: op.New("council list", "GET "+tasks, "council:read", "Lists tasks, newest first.", func(ctx context.Context, in TaskList) ([]engine.Summary, error) {
 			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
 			if err != nil {
 				return nil, err
 			}
 			return e.List(ctx, in.filter())
-		}},
-		Show: op.Op[TaskID, engine.Detail]{"council show", "GET " + tasks + "/{id}", "council:read", "Returns a task with its discussion. Ballots of a round in progress are not shown to anybody.", func(ctx context.Context, in TaskID) (engine.Detail, error) {
+		}),
+		Show: op.New("council show", "GET "+tasks+"/{id}", "council:read", "Returns a task with its discussion. Ballots of a round in progress are not shown to anybody.", func(ctx context.Context, in TaskID) (engine.Detail, error) {
 			e, err := c.of(ctx, rightRead, checkTask("id", in.ID))
 			if err != nil {
 				return engine.Detail{}, err
 			}
 			d, err := e.Get(ctx, in.ID)
 			return shown(d), err
-		}},
-		Decisions: op.Op[TaskList, []council.Decision]{"council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", func(ctx context.Context, in TaskList) ([]council.Decision, error) {
+		}),
+		Decisions: op.New("council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", func(ctx context.Context, in TaskList) ([]council.Decision, error) {
 			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
 			if err != nil {
 				return nil, err
 			}
 			return e.Decisions(ctx, in.filter())
-		}},
-		Comment: op.Op[NewComment, council.Comment]{"council comment", "POST " + tasks + "/{id}/comments", "council:submit", "Adds a comment to a task.", c.comment},
+		}),
+		Comment: op.New("council comment", "POST "+tasks+"/{id}/comments", "council:submit", "Adds a comment to a task.", c.comment),
 		Round: c.order("council round", "Opens one more round of a task that has ended or is stalled, at most three times.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
 			return e.RequestRound(ctx, in.ID, who, in.Reason)
 		}),
@@ -353,157 +353,157 @@ func councilOps(s *Server) CouncilOps {
 		Outcome: c.order("council outcome", "Records what came of a decision, which members see when they rate each other.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
 			return e.RecordOutcome(ctx, in.ID, in.Outcome, in.Note, who)
 		}),
-		Report: op.Op[NewResult, council.Status]{"council report", "POST " + tasks + "/{id}/report", "council:owner or council:worker:NAME", "Reports what a person or worker has done for an approved task.", c.report},
-		Solo: op.Op[TaskID, council.Ballot]{"council solo", "POST " + tasks + "/{id}/solo", "council:owner", "Asks the arbiter alone what the members were asked, and stores the answer beside the decision.", func(ctx context.Context, in TaskID) (council.Ballot, error) {
+		Report: op.New("council report", "POST "+tasks+"/{id}/report", "council:owner or council:worker:NAME", "Reports what a person or worker has done for an approved task.", c.report),
+		Solo: op.New("council solo", "POST "+tasks+"/{id}/solo", "council:owner", "Asks the arbiter alone what the members were asked, and stores the answer beside the decision.", func(ctx context.Context, in TaskID) (council.Ballot, error) {
 			e, err := c.of(ctx, rightOwner, checkTask("id", in.ID))
 			if err != nil {
 				return council.Ballot{}, err
 			}
 			return e.Solo(ctx, in.ID)
-		}},
-		Archive: op.Op[TaskID, None]{"council archive", "POST " + tasks + "/{id}/archive", "council:owner", "Moves a task that has ended to the archive.", func(ctx context.Context, in TaskID) (None, error) {
+		}),
+		Archive: op.New("council archive", "POST "+tasks+"/{id}/archive", "council:owner", "Moves a task that has ended to the archive.", func(ctx context.Context, in TaskID) (None, error) {
 			e, err := c.of(ctx, rightOwner, checkTask("id", in.ID))
 			if err != nil {
 				return None{}, err
 			}
 			return None{}, e.Archive(ctx, in.ID)
-		}},
-		Attachment: op.Op[TaskFile, File]{"council attachment", "GET " + tasks + "/{id}/attachments/{file...}", "council:read", "Returns a file that was submitted with a task.", c.attachment},
-		Members: op.Op[None, []engine.MemberState]{"council members", "GET /v1/council/members", "council:read", "Lists the members with their parameters and what they do.", func(ctx context.Context, _ None) ([]engine.MemberState, error) {
+		}),
+		Attachment: op.New("council attachment", "GET "+tasks+"/{id}/attachments/{file...}", "council:read", "Returns a file that was submitted with a task.", c.attachment),
+		Members: op.New("council members", "GET /v1/council/members", "council:read", "Lists the members with their parameters and what they do.", func(ctx context.Context, _ None) ([]engine.MemberState, error) {
 			e, err := c.of(ctx, rightRead)
 			if err != nil {
 				return nil, err
 			}
 			return e.Members(ctx)
-		}},
-		Activity: op.Op[None, []council.Activity]{"council activity", "GET /v1/council/activity", "council:read", "Tells what each member does now.", func(ctx context.Context, _ None) ([]council.Activity, error) {
+		}),
+		Activity: op.New("council activity", "GET /v1/council/activity", "council:read", "Tells what each member does now.", func(ctx context.Context, _ None) ([]council.Activity, error) {
 			e, err := c.of(ctx, rightRead)
 			if err != nil {
 				return nil, err
 			}
 			return e.Activity(ctx)
-		}},
-		Params: op.Op[MemberName, ParamsNow]{"council params", "GET /v1/council/members/{member}/params", "council:read", "Returns the parameters of a member and their changes, newest first.", func(ctx context.Context, in MemberName) (ParamsNow, error) {
+		}),
+		Params: op.New("council params", "GET /v1/council/members/{member}/params", "council:read", "Returns the parameters of a member and their changes, newest first.", func(ctx context.Context, in MemberName) (ParamsNow, error) {
 			e, err := c.of(ctx, rightRead, checkAgentName("member", in.Member))
 			if err != nil {
 				return ParamsNow{}, err
 			}
 			p, changes, err := e.Params(ctx, in.Member)
 			return ParamsNow{p.Known(), changes}, err
-		}},
-		SetParams: op.Op[NewParams, council.Params]{"council params set", "POST /v1/council/members/{member}/params", "council:owner", "Changes parameters of a member. The next prompt has them.", func(ctx context.Context, in NewParams) (council.Params, error) {
+		}),
+		SetParams: op.New("council params set", "POST /v1/council/members/{member}/params", "council:owner", "Changes parameters of a member. The next prompt has them.", func(ctx context.Context, in NewParams) (council.Params, error) {
 			e, err := c.of(ctx, rightOwner, checkAgentName("member", in.Member), checkParams(in.Params), checkSize("reason", in.Reason, maxCouncilText))
 			if err != nil {
 				return nil, err
 			}
 			p, err := e.SetParams(ctx, in.Member, in.Params, c.author(ctx, nil), in.Reason)
 			return p.Known(), err
-		}},
-		Rollback: op.Op[MemberName, council.Params]{"council params rollback", "POST /v1/council/members/{member}/params/rollback", "council:owner", "Takes the last change of a member's parameters back.", func(ctx context.Context, in MemberName) (council.Params, error) {
+		}),
+		Rollback: op.New("council params rollback", "POST /v1/council/members/{member}/params/rollback", "council:owner", "Takes the last change of a member's parameters back.", func(ctx context.Context, in MemberName) (council.Params, error) {
 			e, err := c.of(ctx, rightOwner, checkAgentName("member", in.Member))
 			if err != nil {
 				return nil, err
 			}
 			p, err := e.Rollback(ctx, in.Member, c.author(ctx, nil))
 			return p.Known(), err
-		}},
-		Evaluate: op.Op[None, Cycle]{"council evaluate", "POST /v1/council/evaluations", "council:owner", "Has the members rate each other now.", func(ctx context.Context, _ None) (Cycle, error) {
+		}),
+		Evaluate: op.New("council evaluate", "POST /v1/council/evaluations", "council:owner", "Has the members rate each other now.", func(ctx context.Context, _ None) (Cycle, error) {
 			e, err := c.of(ctx, rightOwner)
 			if err != nil {
 				return Cycle{}, err
 			}
 			id, err := e.StartEvaluation(ctx, c.author(ctx, nil))
 			return Cycle{id}, err
-		}},
-		Evaluations: op.Op[Limit, []engine.EvaluationState]{"council evaluations", "GET /v1/council/evaluations", "council:read", "Lists evaluation cycles, newest first.", func(ctx context.Context, in Limit) ([]engine.EvaluationState, error) {
+		}),
+		Evaluations: op.New("council evaluations", "GET /v1/council/evaluations", "council:read", "Lists evaluation cycles, newest first.", func(ctx context.Context, in Limit) ([]engine.EvaluationState, error) {
 			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit))
 			if err != nil {
 				return nil, err
 			}
 			return e.Evaluations(ctx, limitOf(in.Limit, 20))
-		}},
-		Evaluation: op.Op[ID, engine.EvaluationState]{"council evaluation", "GET /v1/council/evaluations/{id}", "council:read", "Returns an evaluation cycle.", func(ctx context.Context, in ID) (engine.EvaluationState, error) {
+		}),
+		Evaluation: op.New("council evaluation", "GET /v1/council/evaluations/{id}", "council:read", "Returns an evaluation cycle.", func(ctx context.Context, in ID) (engine.EvaluationState, error) {
 			e, err := c.of(ctx, rightRead, checkID("id", in.ID))
 			if err != nil {
 				return engine.EvaluationState{}, err
 			}
 			return e.Evaluation(ctx, in.ID)
-		}},
-		Workers: op.Op[None, []engine.WorkerState]{"council workers", "GET /v1/council/workers", "council:read", "Lists the workers: who is paused, and what they are told.", func(ctx context.Context, _ None) ([]engine.WorkerState, error) {
+		}),
+		Workers: op.New("council workers", "GET /v1/council/workers", "council:read", "Lists the workers: who is paused, and what they are told.", func(ctx context.Context, _ None) ([]engine.WorkerState, error) {
 			e, err := c.of(ctx, rightRead)
 			if err != nil {
 				return nil, err
 			}
 			return e.Workers(ctx)
-		}},
-		Commands: op.Op[WorkerName, []engine.CommandState]{"council commands", "GET " + workers + "/commands", "council:read or council:worker:NAME", "Lists the commands to a worker with their acknowledgements.", func(ctx context.Context, in WorkerName) ([]engine.CommandState, error) {
+		}),
+		Commands: op.New("council commands", "GET "+workers+"/commands", "council:read or council:worker:NAME", "Lists the commands to a worker with their acknowledgements.", func(ctx context.Context, in WorkerName) ([]engine.CommandState, error) {
 			e, err := c.ofAny(ctx, []string{rightRead, rightWorker + in.Worker}, checkAgentName("worker", in.Worker))
 			if err != nil {
 				return nil, err
 			}
 			return e.Commands(ctx, in.Worker)
-		}},
-		Command: op.Op[NewCommand, council.Command]{"council command", "POST " + workers + "/commands", "council:owner", "Tells a worker what to do. An id that was used before changes nothing.", c.command},
-		Ack: op.Op[NewAck, None]{"council ack", "POST " + workers + "/commands/{id}/ack", "council:worker:NAME", "Tells that the worker has done, or not done, a command.", func(ctx context.Context, in NewAck) (None, error) {
+		}),
+		Command: op.New("council command", "POST "+workers+"/commands", "council:owner", "Tells a worker what to do. An id that was used before changes nothing.", c.command),
+		Ack: op.New("council ack", "POST "+workers+"/commands/{id}/ack", "council:worker:NAME", "Tells that the worker has done, or not done, a command.", func(ctx context.Context, in NewAck) (None, error) {
 			e, err := c.of(ctx, rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkID("id", in.ID), checkName("result", in.Result),
 				checkSize("result_detail", in.ResultDetail, maxCouncilText))
 			if err != nil {
 				return None{}, err
 			}
 			return None{}, e.Ack(ctx, in.Worker, in.ID, council.Ack{ID: in.ID, Status: council.AckProcessed, Result: in.Result, ResultDetail: in.ResultDetail})
-		}},
-		Obey: op.Op[WorkerName, engine.WorkerState]{"council obey", "POST " + workers + "/obey", "council:worker:NAME or council:member:NAME", "Acknowledges the commands that the worker has not answered, and returns what all of them amount to now.", func(ctx context.Context, in WorkerName) (engine.WorkerState, error) {
+		}),
+		Obey: op.New("council obey", "POST "+workers+"/obey", "council:worker:NAME or council:member:NAME", "Acknowledges the commands that the worker has not answered, and returns what all of them amount to now.", func(ctx context.Context, in WorkerName) (engine.WorkerState, error) {
 			e, err := c.ofAny(ctx, []string{rightWorker + in.Worker, rightMember + in.Worker}, checkAgentName("worker", in.Worker))
 			if err != nil {
 				return engine.WorkerState{}, err
 			}
 			return e.Obey(ctx, in.Worker)
-		}},
-		Suggest: op.Op[NewSuggestion, council.Suggestion]{"council suggest", "POST " + workers + "/suggestions", "council:worker:NAME", "Suggests a task: one an hour, later ones wait.", func(ctx context.Context, in NewSuggestion) (council.Suggestion, error) {
+		}),
+		Suggest: op.New("council suggest", "POST "+workers+"/suggestions", "council:worker:NAME", "Suggests a task: one an hour, later ones wait.", func(ctx context.Context, in NewSuggestion) (council.Suggestion, error) {
 			e, err := c.of(ctx, rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkSize("title", in.Title, 4*council.MaxSuggestTitle),
 				checkSize("description", in.Description, 4*council.MaxSuggestText))
 			if err != nil {
 				return council.Suggestion{}, err
 			}
 			return e.Suggest(ctx, council.Suggestion{Worker: in.Worker, Title: in.Title, Description: in.Description, Type: in.Type, Reply: in.Reply})
-		}},
-		Suggestions: op.Op[StatusFilter, []council.Suggestion]{"council suggestions", "GET /v1/council/suggestions", "council:read", "Lists suggestions, newest first.", func(ctx context.Context, in StatusFilter) ([]council.Suggestion, error) {
+		}),
+		Suggestions: op.New("council suggestions", "GET /v1/council/suggestions", "council:read", "Lists suggestions, newest first.", func(ctx context.Context, in StatusFilter) ([]council.Suggestion, error) {
 			e, err := c.of(ctx, rightRead, checkName("status", in.Status))
 			if err != nil {
 				return nil, err
 			}
 			return e.ListSuggestions(ctx, in.Status)
-		}},
-		Review: op.Op[NewReview, council.Suggestion]{"council review", "POST " + workers + "/suggestions/{id}/review", "council:owner", "Accepts or refuses a suggestion.", func(ctx context.Context, in NewReview) (council.Suggestion, error) {
+		}),
+		Review: op.New("council review", "POST "+workers+"/suggestions/{id}/review", "council:owner", "Accepts or refuses a suggestion.", func(ctx context.Context, in NewReview) (council.Suggestion, error) {
 			e, who, err := c.owned(ctx, in.Sender, checkAgentName("worker", in.Worker), checkID("id", in.ID), checkSize("note", in.Note, maxCouncilText))
 			if err != nil {
 				return council.Suggestion{}, err
 			}
 			return e.ReviewSuggestion(ctx, in.Worker, in.ID, in.Accept, in.Note, who)
-		}},
-		RequestAction: op.Op[NewAction, council.ActionRequest]{"council action", "POST /v1/council/actions", "council:member:NAME", "Requests a protected action as a member.", func(ctx context.Context, in NewAction) (council.ActionRequest, error) {
+		}),
+		RequestAction: op.New("council action", "POST /v1/council/actions", "council:member:NAME", "Requests a protected action as a member.", func(ctx context.Context, in NewAction) (council.ActionRequest, error) {
 			e, err := c.of(ctx, rightMember+in.RequestedBy, checkAgentName("requested_by", in.RequestedBy), checkTask("task_id", in.TaskID),
 				checkKey("service", in.Service), checkSize("reason", in.Reason, maxCouncilText))
 			if err != nil {
 				return council.ActionRequest{}, err
 			}
 			return e.RequestAction(ctx, council.ActionRequest{Service: in.Service, TaskID: in.TaskID, RequestedBy: in.RequestedBy, Reason: in.Reason})
-		}},
-		ListActions: op.Op[None, []council.ActionRequest]{"council actions", "GET /v1/council/actions", "council:read", "Lists protected actions.", func(ctx context.Context, _ None) ([]council.ActionRequest, error) {
+		}),
+		ListActions: op.New("council actions", "GET /v1/council/actions", "council:read", "Lists protected actions.", func(ctx context.Context, _ None) ([]council.ActionRequest, error) {
 			e, err := c.of(ctx, rightRead)
 			if err != nil {
 				return nil, err
 			}
 			return e.ListActions(ctx)
-		}},
-		ApproveAction: op.Op[Approval, council.ActionRequest]{"council action approve", "POST /v1/council/actions/{id}/approve", "council:member:NAME", "Approves or rejects a protected action as a member.", func(ctx context.Context, in Approval) (council.ActionRequest, error) {
+		}),
+		ApproveAction: op.New("council action approve", "POST /v1/council/actions/{id}/approve", "council:member:NAME", "Approves or rejects a protected action as a member.", func(ctx context.Context, in Approval) (council.ActionRequest, error) {
 			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkID("id", in.ID), checkSize("reason", in.Reason, maxCouncilText))
 			if err != nil {
 				return council.ActionRequest{}, err
 			}
 			return e.ApproveAction(ctx, in.ID, in.Member, in.Approve, in.Reason)
-		}},
-		Recognise: op.Op[Sender, Kind]{"council recognise", "GET /v1/council/owners/{platform}/{user_id}", "council:bridge:PLATFORM or council:read", "Tells whether an id on a platform is that of an owner. It proves nothing about who has sent it.", func(ctx context.Context, in Sender) (Kind, error) {
+		}),
+		Recognise: op.New("council recognise", "GET /v1/council/owners/{platform}/{user_id}", "council:bridge:PLATFORM or council:read", "Tells whether an id on a platform is that of an owner. It proves nothing about who has sent it.", func(ctx context.Context, in Sender) (Kind, error) {
 			e, err := c.ofAny(ctx, []string{rightBridge + in.Platform, rightRead}, checkSender(&in))
 			if err != nil {
 				return Kind{}, err
@@ -512,31 +512,31 @@ func councilOps(s *Server) CouncilOps {
 				return Kind{"owner"}, nil
 			}
 			return Kind{"stranger"}, nil
-		}},
-		NextTurn: op.Op[MemberName, Turn]{"council turn", "POST /v1/council/members/{member}/turns/next", "council:member:NAME", "Fetches the turn of a member that runs elsewhere.", func(ctx context.Context, in MemberName) (Turn, error) {
+		}),
+		NextTurn: op.New("council turn", "POST /v1/council/members/{member}/turns/next", "council:member:NAME", "Fetches the turn of a member that runs elsewhere.", func(ctx context.Context, in MemberName) (Turn, error) {
 			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member))
 			if err != nil {
 				return Turn{}, err
 			}
 			t, err := e.NextTurn(ctx, in.Member)
 			return Turn{t}, err
-		}},
-		SubmitTurn: op.Op[TurnReply, None]{"council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", func(ctx context.Context, in TurnReply) (None, error) {
+		}),
+		SubmitTurn: op.New("council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", func(ctx context.Context, in TurnReply) (None, error) {
 			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease.Lease), checkSize("reply", in.Reply, maxTurnReply))
 			if err != nil {
 				return None{}, err
 			}
 			return None{}, e.SubmitTurn(ctx, in.Member, in.Lease.Lease, engine.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
-		}},
-		RenewTurn: op.Op[Lease, Until]{"council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", func(ctx context.Context, in Lease) (Until, error) {
+		}),
+		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", func(ctx context.Context, in Lease) (Until, error) {
 			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))
 			if err != nil {
 				return Until{}, err
 			}
 			until, err := e.RenewTurn(ctx, in.Member, in.Lease)
 			return Until{until}, err
-		}},
-		Doctor: op.Op[Trial, []engine.Finding]{"council doctor", "POST /v1/council/doctor", "council:owner", "Looks for what is wrong with the council.", func(ctx context.Context, in Trial) ([]engine.Finding, error) {
+		}),
+		Doctor: op.New("council doctor", "POST /v1/council/doctor", "council:owner", "Looks for what is wrong with the council.", func(ctx context.Context, in Trial) ([]engine.Finding, error) {
 			e, err := c.of(ctx, rightOwner)
 			switch {
 			case err != nil:
@@ -545,23 +545,23 @@ func councilOps(s *Server) CouncilOps {
 				return e.Trial(ctx), nil
 			}
 			return e.Doctor(ctx), nil
-		}},
-		Watch: op.Stream[After, engine.Event]{"council watch", "GET /v1/council/events", "council:read", "Streams what changes. It ends for a reader that does not keep up, who then watches again after its last event.", c.watch},
-		Log:   op.Stream[LogQuery, council.LogLine]{"council log", "GET /v1/council/members/{member}/log", "council:read", "Streams the log of a member.", c.log},
+		}),
+		Watch: op.NewStream("council watch", "GET /v1/council/events", "council:read", "Streams what changes. It ends for a reader that does not keep up, who then watches again after its last event.", c.watch),
+		Log:   op.NewStream("council log", "GET /v1/council/members/{member}/log", "council:read", "Streams the log of a member.", c.log),
 	}
 }
 
 // order returns an operation by which an owner, or a bridge for one, changes a task.
 func (s councilService) order(name, doc string, do func(context.Context, CouncilEngine, TaskOrder, council.Author) error) op.Op[TaskOrder, council.Status] {
 	_, verb, _ := strings.Cut(name, " ")
-	return op.Op[TaskOrder, council.Status]{name, "POST /v1/council/tasks/{id}/" + verb, "council:owner", doc, func(ctx context.Context, in TaskOrder) (council.Status, error) {
+	return op.New(name, "POST /v1/council/tasks/{id}/"+verb, "council:owner", doc, func(ctx context.Context, in TaskOrder) (council.Status, error) {
 		e, who, err := s.owned(ctx, in.Sender, checkTask("id", in.ID), checkSize("reason", in.Reason, maxCouncilText),
 			checkSize("approach", in.Approach, maxCouncilText), checkSize("note", in.Note, maxCouncilText))
 		if err != nil {
 			return council.Status{}, err
 		}
 		return statusOfTask(ctx, e, in.ID, do(ctx, e, in, who))
-	}}
+	})
 }
 
 // shown returns a task as anybody may see it: a member that abstains in an open round has answered.

@@ -28,12 +28,22 @@ type Op[In, Out any] struct {
 	Do func(context.Context, In) (Out, error)
 }
 
+// New returns an operation.
+func New[In, Out any](name, route, right, doc string, do func(context.Context, In) (Out, error)) Op[In, Out] {
+	return Op[In, Out]{name, route, right, doc, do}
+}
+
 // Stream is an operation whose answer has many parts, and may have no end.
 type Stream[In, Out any] struct {
 	// Name, Route, Right and Doc are as those of Op.
 	Name, Route, Right, Doc string
 	// Do does it. An error is the last part.
 	Do func(context.Context, In) iter.Seq2[Out, error]
+}
+
+// NewStream returns an operation whose answer has many parts.
+func NewStream[In, Out any](name, route, right, doc string, do func(context.Context, In) iter.Seq2[Out, error]) Stream[In, Out] {
+	return Stream[In, Out]{name, route, right, doc, do}
 }
 
 // Any is an operation of any types: an Op or a Stream.

@@ -184,14 +184,14 @@ type (
 	Turn struct {
 		Turn *member.RemoteTurn `json:"turn,omitempty"`
 	}
-	// Lease names a turn.
-	Lease struct {
+	// TurnLease names a turn.
+	TurnLease struct {
 		MemberName
 		Lease string `json:"lease"`
 	}
 	// TurnReply answers a turn.
 	TurnReply struct {
-		Lease
+		TurnLease
 		Reply     string `json:"reply"`
 		TokensIn  int    `json:"tokens_in,omitempty"`
 		TokensOut int    `json:"tokens_out,omitempty"`
@@ -280,7 +280,7 @@ type CouncilOps struct {
 	Recognise     op.Op[Sender, Kind]
 	NextTurn      op.Op[MemberName, Turn]
 	SubmitTurn    op.Op[TurnReply, None]
-	RenewTurn     op.Op[Lease, Until]
+	RenewTurn     op.Op[TurnLease, Until]
 	Doctor        op.Op[Trial, []engine.Finding]
 	Watch         op.Stream[After, engine.Event]
 	Log           op.Stream[LogQuery, council.LogLine]
@@ -522,13 +522,13 @@ func councilOps(s *Server) CouncilOps {
 			return Turn{t}, err
 		}),
 		SubmitTurn: op.New("council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", func(ctx context.Context, in TurnReply) (None, error) {
-			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease.Lease), checkSize("reply", in.Reply, maxTurnReply))
+			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease), checkSize("reply", in.Reply, maxTurnReply))
 			if err != nil {
 				return None{}, err
 			}
-			return None{}, e.SubmitTurn(ctx, in.Member, in.Lease.Lease, engine.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
+			return None{}, e.SubmitTurn(ctx, in.Member, in.Lease, engine.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
 		}),
-		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", func(ctx context.Context, in Lease) (Until, error) {
+		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", func(ctx context.Context, in TurnLease) (Until, error) {
 			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))
 			if err != nil {
 				return Until{}, err

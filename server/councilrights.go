@@ -12,6 +12,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/engine"
+	"kioku/council/member"
 )
 
 // Rights of a council, as a token file has them. Those that end with a colon are followed by a name.
@@ -106,7 +107,7 @@ func councilStatus(err error) error {
 	switch {
 	case errors.As(err, &limited):
 		return retryable(codes.ResourceExhausted, clip(err.Error(), maxOwnMessage), max(limited.Wait, time.Second))
-	case errors.Is(err, engine.ErrNotFound):
+	case errors.Is(err, engine.ErrNotFound), errors.Is(err, member.ErrNoTurn):
 		return status.Error(codes.NotFound, clip(err.Error(), maxOwnMessage))
 	case errors.Is(err, engine.ErrExists):
 		return status.Error(codes.AlreadyExists, clip(err.Error(), maxOwnMessage))

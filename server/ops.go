@@ -12,7 +12,10 @@ import (
 	"kioku/server/op"
 )
 
-// operations returns what the server can do that is described by operations.
+// Operations describes what a server can do. They are called over a connection; their Do is of no server.
+func Operations() []op.Any { return (*Server)(nil).operations() }
+
+// operations returns what the server can do.
 func (s *Server) operations() []op.Any {
 	return councilOps(s).all()
 }

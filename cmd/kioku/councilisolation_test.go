@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"kioku/server"
+	"kioku/server/op"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,9 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"kioku/server/rest"
 )
 
 // councilCallers are who asks a council, by the columns of testdata/councilrights.txt, with their lists in the token file.
@@ -99,11 +95,13 @@ func TestCouncilRightsOfEachRoute(t *testing.T) {
 		head = append(head, c.name)
 	}
 	line(head)
-	for _, route := range rest.Routes() {
-		if !strings.HasPrefix(route.Path, "/v1/council") {
+	byRoute := func(a, b op.Any) int { return strings.Compare(a.About().Route, b.About().Route) }
+	for _, o := range slices.SortedFunc(slices.Values(server.Operations()), byRoute) {
+		route := o.About()
+		if !strings.HasPrefix(route.Right, "council") {
 			continue
 		}
-		cells := []string{route.Method + " " + route.Path}
+		cells := []string{route.Route}
 		for _, c := range councilCallers {
 			if d.token = "for " + c.name; c.rights == "" {
 				d.token = ""
@@ -136,44 +134,31 @@ func toAny(cells []string) []any {
 }
 
 // mayUse returns "yes" if a caller may use a route, "own" if only in its own name, and "-" if not at all.
-func (d doors) mayUse(t *testing.T, route rest.Route, caller string) string {
+func (d doors) mayUse(t *testing.T, route op.About, caller string) string {
 	t.Helper()
 	if !d.may(t, route, caller, "panda", "buddy") {
 		return "-"
 	}
-	fields := route.RPC.Input().Fields()
-	named := fields.ByName("member") != nil || fields.ByName("worker") != nil || fields.ByName("requested_by") != nil
-	if named && !d.may(t, route, caller, "gorilla", "other") {
+	names := members(route.In)
+	if named := names["member"] || names["worker"] || names["requested_by"]; named && !d.may(t, route, caller, "gorilla", "other") {
 		return "own"
 	}
 	return "yes"
 }
 
 // may reports whether a route is open to a caller in the name of a member or worker. A bridge says that an owner sends the request.
-func (d doors) may(t *testing.T, route rest.Route, caller, member, worker string) bool {
+func (d doors) may(t *testing.T, route op.About, caller, member, worker string) bool {
 	t.Helper()
-	values := map[string]string{"member": member, "requested_by": member, "worker": worker, "id": "task_1", "file": "a", "platform": "discord"}
-	path, body := route.Path, map[string]any{}
-	for name, value := range values {
-		if marked := "{" + name + "}"; strings.Contains(path, marked) {
-			path = strings.Replace(path, marked, url.PathEscape(value), 1)
-		} else if route.RPC.Input().Fields().ByName(protoreflect.Name(name)) != nil && (name != "worker" || caller != "owner") {
-			body[name] = value // an owner reports in its own name
-		}
+	values := map[string]any{"member": member, "requested_by": member, "worker": worker, "id": "task_1", "file": "a", "platform": "discord", "lease": "none"}
+	if caller == "owner" && !strings.Contains(route.Route, "{worker}") {
+		delete(values, "worker") // an owner reports in its own name
 	}
-	if _, platform, is := strings.Cut(caller, "bridge:"); is && route.RPC.Input().Fields().ByName("sender") != nil {
-		body["sender"] = map[string]string{"platform": platform, "userId": "4711"}
+	if _, platform, is := strings.Cut(caller, "bridge:"); is {
+		values["sender"] = map[string]string{"platform": platform, "user_id": "4711"}
 	}
-	var sent []byte
-	if route.Body {
-		var err error
-		if sent, err = json.Marshal(body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	code, answer := d.get(t, d.token, route.Method, path, bytes.Clone(sent))
+	code, answer := d.askOperation(t, route, values)
 	if !slices.Contains([]int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusForbidden, http.StatusUnauthorized, http.StatusPreconditionFailed}, code) {
-		t.Errorf("%s %s for %s: %d %s", route.Method, path, caller, code, answer)
+		t.Errorf("%s for %s: %d %s", route.Route, caller, code, answer)
 	}
 	return code != http.StatusForbidden && code != http.StatusUnauthorized
 }

@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"kioku/server"
 	"kioku/server/rest"
 )
 
@@ -201,10 +202,10 @@ func (d doors) checkRoutes(t *testing.T) {
 				}
 			}
 			if !namesAgent(route.RPC.Input()) {
-				if route.RPC.Input().Fields().Len() != 0 && !strings.HasPrefix(route.Path, "/v1/council") {
+				if route.RPC.Input().Fields().Len() != 0 {
 					t.Error("the request has fields, and no agent")
 				}
-				return // ListAgents, and a council, whose rights TestCouncilRightsOfEachRoute has
+				return // ListAgents
 			}
 			code, nova := d.ask(t, route, d.other, d.paths[0])
 			_, nobody := d.ask(t, route, "nobody", d.paths[0])
@@ -212,6 +213,13 @@ func (d doors) checkRoutes(t *testing.T) {
 				t.Errorf("for nova %d %s\nfor nobody %s", code, nova, nobody)
 			}
 			d.checkSecrets(t, "the route", nova)
+		})
+	}
+	for _, o := range server.Operations() {
+		a := o.About()
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			d.checkOperation(t, a)
 		})
 	}
 	for _, page := range []string{"/?agent=X", "/search?agent=X&q=Zanzibar+treaty", "/notes?agent=X", "/note?agent=X&path=memory/plan-quokka.md",
@@ -255,11 +263,7 @@ func (d doors) services(t *testing.T, conn *grpc.ClientConn) []string {
 // callAny calls any method as [fill] makes its request, and returns its first answer.
 func (d doors) callAny(t *testing.T, conn *grpc.ClientConn, method protoreflect.MethodDescriptor, agent, path string) (string, error) {
 	t.Helper()
-	wait := patience
-	if method.Name() == "WatchCouncil" { // which waits for events
-		wait = time.Second
-	}
-	ctx, cancel := context.WithTimeout(d.with(t), wait)
+	ctx, cancel := context.WithTimeout(d.with(t), patience)
 	defer cancel()
 	request := dynamicpb.NewMessage(method.Input())
 	fill(request, agent, path)
@@ -304,7 +308,7 @@ func (d doors) checkServices(t *testing.T) {
 		methods := desc.(protoreflect.ServiceDescriptor).Methods()
 		for i := range methods.Len() {
 			method := methods.Get(i)
-			if method.Input().Fields().Len() == 0 || method.Parent().Name() == "CouncilService" {
+			if method.Input().Fields().Len() == 0 {
 				answer, err := d.callAny(t, conn, method, "", "")
 				d.checkSecrets(t, string(method.Name()), fmt.Sprint(answer, err))
 				continue

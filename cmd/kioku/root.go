@@ -51,7 +51,7 @@ func (a *app) commands() []*cobra.Command {
 		a.showCmd(), a.diffCmd(), a.historyCmd(), a.statusCmd(), a.explainCmd(), a.promptCmd(),
 		a.chatCmd(), a.watchCmd(), a.topCmd(), a.benchCmd(), a.configCmd(),
 		a.tokenCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.exportCmd(), a.importCmd(),
-		a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.deriveCmd(), a.councilCmd(), a.demoCmd(),
+		a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.schemaCmd(), a.deriveCmd(), a.councilCmd(), a.demoCmd(),
 		a.manCmd(), a.mcpCmd(), a.joinCmd(), a.setupCmd(), a.hookCmd(),
 	}
 }

@@ -27,6 +27,26 @@ func SchemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
+// Open returns a schema that allows members which it does not know, as answers of later versions may have.
+func Open(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	open := *s
+	open.Properties = maps.Clone(s.Properties)
+	for name, p := range open.Properties {
+		open.Properties[name] = Open(p)
+	}
+	if open.Items = Open(s.Items); len(s.Properties) > 0 {
+		open.AdditionalProperties = nil
+	}
+	open.AnyOf = slices.Clone(s.AnyOf)
+	for i, one := range open.AnyOf {
+		open.AnyOf[i] = Open(one)
+	}
+	return &open
+}
+
 // OpenAPI returns the OpenAPI document of operations.
 func OpenAPI(title, version string, ops ...Any) ([]byte, error) {
 	paths := map[string]map[string]any{}
@@ -67,7 +87,7 @@ func describe(a About) (map[string]any, error) {
 	described := map[string]any{
 		"operationId": strings.ReplaceAll(a.Name, " ", "_"), "summary": strings.TrimSuffix(summary, ".") + ".", "description": a.Doc,
 		"responses": map[string]any{
-			"200":     map[string]any{"description": "The answer.", "content": map[string]any{kind: map[string]any{"schema": out}}},
+			"200":     map[string]any{"description": "The answer.", "content": map[string]any{kind: map[string]any{"schema": Open(out)}}},
 			"default": map[string]any{"description": "An error.", "content": map[string]any{jsonType: map[string]any{"schema": errorSchema}}},
 		},
 	}

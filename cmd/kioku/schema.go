@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/spf13/cobra"
+
+	"kioku/bench"
+	"kioku/cmd/kioku/internal/modelstore"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/cmd/kioku/internal/top"
+	"kioku/council"
+	"kioku/council/engine"
+	"kioku/server"
+	"kioku/server/op"
+)
+
+// outputs are values like those that commands write with --json. A name is that of the command, and what makes it write another value.
+var outputs = map[string]any{
+	"backup":                  backupReport{},
+	"backup verify":           backupReport{},
+	"bench golden":            bench.GoldenReport{},
+	"bench retrieval":         bench.Runs{},
+	"cache prune":             map[string]int{},
+	"cache stats":             []cachedSpace{},
+	"config get":              shownSetting{},
+	"config list":             []shownSetting{},
+	"council action approve":  operation(server.Council.ApproveAction),
+	"council action list":     operation(server.Council.ListActions),
+	"council action request":  operation(server.Council.RequestAction),
+	"council approve":         oneOf{engine.Detail{}, council.Suggestion{}},
+	"council archive":         operation(server.Council.Archive),
+	"council ask":             engine.Detail{},
+	"council cancel":          operation(server.Council.Cancel),
+	"council command":         operation(server.Council.Commands),
+	"council comment":         operation(server.Council.Comment),
+	"council decide":          engine.Detail{},
+	"council doctor":          operation(server.Council.Doctor),
+	"council evaluate":        engine.EvaluationState{},
+	"council evaluations":     operation(server.Council.Evaluations),
+	"council import":          imported{},
+	"council init":            councilMade{},
+	"council list":            operation(server.Council.List),
+	"council logs":            council.LogLine{},
+	"council members":         operation(server.Council.Status),
+	"council outcome":         operation(server.Council.Outcome),
+	"council params get":      operation(server.Council.Params),
+	"council params rollback": operation(server.Council.Params),
+	"council params set":      operation(server.Council.Params),
+	"council report":          engine.Detail{},
+	"council round":           engine.Detail{},
+	"council show":            operation(server.Council.Show),
+	"council submit":          operation(server.Council.Submit),
+	"council suggest":         operation(server.Council.Suggest),
+	"council suggestions":     operation(server.Council.Suggestions),
+	"council workers":         operation(server.Council.Workers),
+	"council workers add":     workerAdded{},
+	"doctor":                  diagnosis{},
+	"export":                  exportReport{},
+	"import":                  importReport{},
+	"import openclaw":         takeoverReport{},
+	"index":                   indexReport{},
+	"index estimate":          estimateReport{},
+	"init":                    made{},
+	"join":                    joinReport{},
+	"model add":               addedModel{},
+	"model check":             checkedModel{},
+	"model list":              []shownModel{},
+	"model list known":        []modelstore.Known{},
+	"restore":                 restoreReport{},
+	"setup":                   clientList{},
+	"setup a client":          shownSetup{},
+	"token add":               tokenReport{},
+	"token list":              []tokenReport{},
+	"token revoke":            tokenReport{},
+	"top":                     top.View{},
+	"version":                 buildInfo{},
+}
+
+// operation returns a value of the answer of an operation.
+func operation(o op.Any) any { return reflect.Zero(o.About().Out).Interface() }
+
+// oneOf is one of several values.
+type oneOf []any
+
+// outputLines are the commands that write a value on each line.
+var outputLines = []string{"council logs", "derive export", "watch"}
+
+// schemaOf returns the JSON Schema of an output, which allows no member that it does not know.
+func schemaOf(name string) (*jsonschema.Schema, error) {
+	if values, ok := outputs[name].(oneOf); ok {
+		s := &jsonschema.Schema{}
+		for _, v := range values {
+			one, err := op.SchemaOf(reflect.TypeOf(v))
+			if err != nil {
+				return nil, err
+			}
+			s.AnyOf = append(s.AnyOf, one)
+		}
+		return s, nil
+	}
+	return op.SchemaOf(reflect.TypeOf(outputs[name]))
+}
+
+func (a *app) schemaCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema [COMMAND]", Short: "Print the JSON Schema of what a command writes with --json",
+		Long: "Print the JSON Schema (draft 2020-12) of what a command writes with --json; without one, list the commands that have a schema.\n" +
+			"A later version may add members. It removes or renames none without a line in the changelog.",
+		Example: "  kioku schema council show",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+			for name := range outputs {
+				if rest, ok := strings.CutPrefix(name, strings.Join(append(args, begun), " ")); ok {
+					names = append(names, begun+rest)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := strings.Join(args, " ")
+			names := slices.Sorted(maps.Keys(outputs))
+			switch {
+			case name == "":
+				return a.Write(names, func(p *render.Page) {
+					for _, n := range names {
+						p.Linef("%s", n)
+					}
+				})
+			case outputs[name] == nil:
+				return fmt.Errorf("%s writes no JSON of its own; kioku schema lists the commands that do", name)
+			}
+			s, err := schemaOf(name)
+			if err != nil {
+				return err
+			}
+			s = op.Open(s)
+			s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "kioku "+name+" --json"
+			text, err := json.MarshalIndent(s, "", "  ")
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "%s\n", text)
+			return err
+		},
+	}
+}

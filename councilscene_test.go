@@ -156,8 +156,8 @@ func (s *scene) evaluates() {
 		if q.Phase != member.PhaseEvaluation || q.Target != node {
 			return member.Reply{}, nil, false
 		}
-		return member.Reply{Evaluation: &member.Evaluation{
-			Scores: map[string]float64{"decision_quality": 0.4}, OverallScore: 0.4, NeedsRetuning: true, SuggestedParams: council.Params{name: 0.7},
+		return member.Reply{Evaluation: &council.Evaluated{
+			Scores: council.Scores{DecisionQuality: 0.4}, OverallScore: 0.4, NeedsRetuning: true, SuggestedParams: council.Params{name: 0.7},
 		}}, nil, true
 	}
 	before := s.param(node, name)

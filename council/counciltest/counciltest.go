@@ -131,24 +131,21 @@ func reply(q member.Question, vote string) member.Reply {
 		}
 		r.Arbitration = &council.Arbitration{Decision: decision, FinalApproach: "the way of the arbiter", Reasoning: "weighs both", DecidedBy: q.Member, Timestamp: q.Now, Usage: u}
 	case member.PhaseAnnouncement:
-		r.Announcement = &member.Announcement{Summary: "What was decided.", KeyPoints: []string{"one point"}, FinalApproach: "the way of all"}
+		r.Announcement = &council.Announced{Announcement: council.Announcement{Summary: "What was decided.", KeyPoints: []string{"one point"}}, FinalApproach: "the way of all"}
 	case member.PhaseAnswer:
-		r.Answer = &member.Answer{Text: "the answer"}
+		r.Answer = "the answer"
 	case member.PhaseReview:
-		r.Review = &member.Review{Passed: yes, Problems: problems(yes), Reasoning: "has looked"}
+		r.Review = &council.Review{Passed: yes, Notes: "has looked"}
+		if !yes {
+			r.Review.Problems, r.Review.Notes = []string{"a problem"}, "a problem\nhas looked"
+		}
 	case member.PhaseEvaluation:
-		r.Evaluation = &member.Evaluation{Scores: map[string]float64{"decision_quality": 0.8, "collaboration": 0.8, "effectiveness": 0.8, "parameter_balance": 0.8}, OverallScore: 0.8, SuggestedParams: council.Params{}, Reasoning: "does well"}
+		r.Evaluation = &council.Evaluated{OverallScore: 0.8, SuggestedParams: council.Params{}, Reasoning: "does well",
+			Scores: council.Scores{DecisionQuality: 0.8, Collaboration: 0.8, Effectiveness: 0.8, ParameterBalance: 0.8}}
 	case member.PhaseSuggestion, member.PhaseAction:
-		r.Verdict = &member.Verdict{Approve: yes, Reason: "has looked"}
+		r.Verdict = &council.Verdict{Accept: yes, Reason: "has looked"}
 	}
 	return r
-}
-
-func problems(passed bool) []string {
-	if passed {
-		return nil
-	}
-	return []string{"a problem"}
 }
 
 // Settings returns those of a council of n members with workspaces below dir: ant, bee and cat, who is the arbiter, and others. Rounds and

@@ -228,7 +228,7 @@ func (e *Engine) askApproval(ctx context.Context, key string, r council.ActionRe
 	}
 	q := member.Question{
 		Member: approver, Phase: member.PhaseAction, Task: s.Task, Roster: e.set.Roster(), Mission: e.mission(), Now: e.now(), Decision: s.Decision,
-		Action:   &member.Action{ID: r.ID, Name: r.Service, RequestedBy: r.RequestedBy, Reason: r.Reason},
+		Action:   &r,
 		Counting: func() error { return e.count(rel, &turn) },
 	}
 	q.Params, _ = e.params(approver)
@@ -241,7 +241,7 @@ func (e *Engine) askApproval(ctx context.Context, key string, r council.ActionRe
 				if err := e.f.Read(actionPath(r.ID), &now); err != nil || now.Status != council.ActionPending {
 					return err // somebody was faster
 				}
-				return e.approve(&now, approver, reply.Verdict.Approve, reply.Verdict.Reason)
+				return e.approve(&now, approver, reply.Verdict.Accept, reply.Verdict.Reason)
 			}
 			if err != nil && member.KindOf(err) == "" && ctx.Err() != nil {
 				return nil

@@ -249,23 +249,23 @@ func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r mem
 		if r.Announcement == nil || strings.TrimSpace(r.Announcement.Summary) == "" {
 			return malformed("summary")
 		}
-		points := append([]string{}, r.Announcement.KeyPoints...)
-		ann := council.Announcement{Summary: r.Announcement.Summary, KeyPoints: points, AnnouncedBy: a.Member, AnnouncedAt: now}
-		return e.publish("announcement", fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle),
-			council.Announced{Announcement: ann, FinalApproach: r.Announcement.FinalApproach, Usage: r.Usage})
+		ann := *r.Announcement
+		ann.KeyPoints = append([]string{}, ann.KeyPoints...)
+		ann.AnnouncedBy, ann.AnnouncedAt, ann.Usage = a.Member, now, r.Usage
+		return e.publish("announcement", fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle), ann)
 	case flow.Execute:
-		if r.Answer == nil || strings.TrimSpace(r.Answer.Text) == "" {
+		if strings.TrimSpace(r.Answer) == "" {
 			return malformed("text")
 		}
-		return e.publish("result", stepPath(s.ID, "result", a), council.Result{TaskID: s.ID, Executor: a.Member, Result: r.Answer.Text, Succeeded: true,
+		return e.publish("result", stepPath(s.ID, "result", a), council.Result{TaskID: s.ID, Executor: a.Member, Result: r.Answer, Succeeded: true,
 			Attempt: a.Attempt, CompletedAt: now, Author: council.Author{Kind: "member", Name: a.Member}, Usage: r.Usage})
 	case flow.Review:
 		if r.Review == nil {
 			return malformed("verdict")
 		}
-		notes := strings.TrimSpace(strings.Join(append(r.Review.Problems, r.Review.Reasoning), "\n"))
-		return e.publish("review", stepPath(s.ID, "review", a), council.Review{Cycle: a.Cycle, Attempt: a.Attempt, Reviewer: a.Member, Passed: r.Review.Passed, Notes: notes,
-			Problems: r.Review.Problems, Timestamp: now, Usage: r.Usage})
+		review := *r.Review
+		review.Cycle, review.Attempt, review.Reviewer, review.Timestamp, review.Usage = a.Cycle, a.Attempt, a.Member, now, r.Usage
+		return e.publish("review", stepPath(s.ID, "review", a), review)
 	}
 	return malformed("place")
 }

@@ -52,7 +52,7 @@ func playScript() *counciltest.Script {
 		case q.Phase == "opinion" && q.Task.ID == "task_2":
 			return member.Reply{Ballot: &council.Ballot{Node: q.Member, Round: q.Round, Vote: council.VoteReject, Opinion: "no"}}, nil, true
 		case q.Phase == "evaluation" && q.Target == "cat":
-			return member.Reply{Evaluation: &member.Evaluation{Scores: map[string]float64{}, NeedsRetuning: true, SuggestedParams: council.Params{"thoroughness": 0.9}}}, nil, true
+			return member.Reply{Evaluation: &council.Evaluated{NeedsRetuning: true, SuggestedParams: council.Params{"thoroughness": 0.9}}}, nil, true
 		}
 		return member.Reply{}, nil, false
 	}

@@ -263,13 +263,9 @@ func (e *Engine) takeEvaluation(ctx context.Context, r council.CycleRequest, p p
 	if e.finished(r.CycleID) {
 		return nil
 	}
-	ev := reply.Evaluation
-	return e.publish("evaluation", cycleDir(r.CycleID)+"/"+p.String()+".json", council.Evaluated{
-		Evaluator: p.evaluator, Target: p.target, CycleID: r.CycleID, OverallScore: ev.OverallScore, NeedsRetuning: ev.NeedsRetuning,
-		SuggestedParams: ev.SuggestedParams, Reasoning: ev.Reasoning, Timestamp: e.now(), Usage: reply.Usage,
-		Scores: council.Scores{DecisionQuality: ev.Scores["decision_quality"], Collaboration: ev.Scores["collaboration"],
-			Effectiveness: ev.Scores["effectiveness"], ParameterBalance: ev.Scores["parameter_balance"]},
-	})
+	ev := *reply.Evaluation
+	ev.Evaluator, ev.Target, ev.CycleID, ev.Timestamp, ev.Usage = p.evaluator, p.target, r.CycleID, e.now(), reply.Usage
+	return e.publish("evaluation", cycleDir(r.CycleID)+"/"+p.String()+".json", ev)
 }
 
 // history returns the last ballots of a member that were sealed, newest first, and what became of the tasks.

@@ -21,7 +21,7 @@ func (w *world) proposing(proposals map[[2]string]council.Params) {
 		if q.Phase != "evaluation" || !ok {
 			return member.Reply{}, nil, false
 		}
-		return member.Reply{Evaluation: &member.Evaluation{Scores: map[string]float64{"decision_quality": 0.4}, OverallScore: 0.4, NeedsRetuning: true, SuggestedParams: p}}, nil, true
+		return member.Reply{Evaluation: &council.Evaluated{Scores: council.Scores{DecisionQuality: 0.4}, OverallScore: 0.4, NeedsRetuning: true, SuggestedParams: p}}, nil, true
 	}
 }
 

@@ -49,13 +49,13 @@ func opinionated(text string) *counciltest.Script {
 			}
 			r.Ballot = &council.Ballot{Node: q.Member, Round: q.Round, Vote: vote, Opinion: text, ProposedApproach: text, Concerns: []string{text}}
 		case member.PhaseAnnouncement:
-			r.Announcement = &member.Announcement{Summary: text, KeyPoints: []string{text}, FinalApproach: text}
+			r.Announcement = &council.Announced{Announcement: council.Announcement{Summary: text, KeyPoints: []string{text}}, FinalApproach: text}
 		case member.PhaseAnswer:
-			r.Answer = &member.Answer{Text: text}
+			r.Answer = text
 		case member.PhaseReview:
-			r.Review = &member.Review{Passed: true, Reasoning: text}
+			r.Review = &council.Review{Passed: true, Notes: text}
 		case member.PhaseSuggestion:
-			r.Verdict = &member.Verdict{Reason: text}
+			r.Verdict = &council.Verdict{Reason: text}
 		default:
 			return r, nil, q.Phase == member.PhaseReflection
 		}

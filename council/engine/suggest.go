@@ -276,7 +276,7 @@ func (e *Engine) verify(ctx context.Context, s council.Suggestion, end time.Time
 	}
 	q := member.Question{
 		Member: arbiter, Phase: member.PhaseSuggestion, Roster: e.set.Roster(), Mission: e.mission(), Now: e.now(),
-		Suggestion: &member.Suggestion{Worker: s.Worker, Title: s.Title, Description: s.Description},
+		Suggestion: &s,
 		Counting:   func() error { return e.count(rel, &turn) },
 	}
 	q.Params, _ = e.params(arbiter)
@@ -305,7 +305,7 @@ func (e *Engine) takeVerdict(ctx context.Context, s council.Suggestion, rel stri
 	if err := e.f.Read(suggestionPath(s.Worker, s.ID), &now); err != nil || now.Status != council.SuggestionPending {
 		return err // a person was faster
 	}
-	now.Verified = &council.Verdict{Accept: reply.Verdict.Approve, Reason: reply.Verdict.Reason, By: council.Author{Kind: "member", Name: turn.Member}, At: e.now()}
+	now.Verified = &council.Verdict{Accept: reply.Verdict.Accept, Reason: reply.Verdict.Reason, By: council.Author{Kind: "member", Name: turn.Member}, At: e.now()}
 	return e.keep(now)
 }
 

@@ -19,6 +19,7 @@ import (
 	"kioku/internal/secrets"
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/llm/ask"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 var (
 	// errMalformed reports output that cannot be a reply.
 	errMalformed = errors.New("the output cannot be used")
-	errTooLong   = fmt.Errorf("%w: it is longer than %d MiB", errMalformed, maxReply>>20)
+	errTooLong   = fmt.Errorf("%w: it is longer than %d MiB", errMalformed, ask.MaxAnswer>>20)
 )
 
 // passedOn are the environment variables that every command gets.
@@ -54,7 +55,7 @@ func (s commandSpeaker) speak(ctx context.Context, _ Question, req llm.Request) 
 	defer os.RemoveAll(dir)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	out := &capped{limit: maxReply, full: func() { stop(errTooLong) }}
+	out := &capped{limit: ask.MaxAnswer, full: func() { stop(errTooLong) }}
 	errs := &capped{limit: maxStderr}
 	cmd := exec.CommandContext(ctx, s.member.Command[0], s.member.Command[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, s.environment(os.Environ()), strings.NewReader(commandInput(req)), out, errs

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"kioku/council"
+	"kioku/llm/ask"
 	"kioku/memory"
 )
 
@@ -35,10 +37,10 @@ const (
 type contract struct {
 	// task tells the member what to do.
 	task func(q Question) string
-	// fields of the reply behind "node", in the order of the schema.
-	fields func(q Question) []field
-	// read takes a reply into r.
-	read func(f *fields, q Question, r *Reply)
+	// fields of the reply behind "node".
+	fields func(q Question) []ask.Field
+	// read takes a reply into r: decode decodes it into a struct. Its error says what the reply must have instead.
+	read func(q Question, r *Reply, decode func(into any) error) error
 }
 
 // contracts by phase.
@@ -78,43 +80,92 @@ func (q Question) check() error {
 	return nil
 }
 
+// fields returns the fields of the reply to q.
+func (q Question) fields() []ask.Field {
+	node := ask.Field{Name: "node", Kind: ask.Word, Words: []string{q.Member}, Says: fmt.Sprintf("always %q", q.Member)}
+	return append([]ask.Field{node}, contracts[q.Phase].fields(q)...)
+}
+
 // Parse reads what a member has replied to a question. The error says what the reply must have instead.
 func Parse(q Question, reply string) (Reply, error) {
 	if err := q.check(); err != nil {
 		return Reply{}, err
 	}
-	f, err := fieldsOf(reply)
-	if err != nil {
-		return Reply{}, err
-	}
 	var r Reply
-	f.oneOf("node", q.Member)
-	contracts[q.Phase].read(f, q, &r)
-	if err := f.finish(); err != nil {
+	err := contracts[q.Phase].read(q, &r, func(into any) error { return ask.Read(reply, q.fields(), into) })
+	if err != nil {
 		return Reply{}, err
 	}
 	return r, nil
 }
 
-func readBallot(f *fields, q Question, r *Reply) {
-	f.whole("round", max(q.Round, 1))
-	b := &council.Ballot{
-		Node: q.Member, Round: max(q.Round, 1), Attempt: q.Attempt, Timestamp: q.Now,
-		Vote:    f.oneOf("vote", council.VoteApprove, council.VoteWithChanges, council.VoteReject),
-		Opinion: f.text("opinion", maxText), ProposedApproach: f.optionalText("proposed_approach", maxText),
-		Concerns: f.texts("concerns", maxItems, maxItem), Confidence: f.share("confidence"),
+// words returns a field that is one of words.
+func words(name, says string, words ...string) ask.Field {
+	return ask.Field{Name: name, Kind: ask.Word, Words: words, Says: says}
+}
+
+// textField returns a field of text, which may be empty if it is optional.
+func textField(name string, limit int, optional bool, says string) ask.Field {
+	return ask.Field{Name: name, Kind: ask.Text, Max: limit, Optional: optional, Says: says}
+}
+
+// sentences returns a field that is a list of at most 10 short texts.
+func sentences(name, says string) ask.Field {
+	return ask.Field{Name: name, Kind: ask.Texts, Items: maxItems, Max: maxItem, Says: says}
+}
+
+// shares returns a field that is an object of numbers.
+func shares(name string, names []string, optional bool, says string) ask.Field {
+	f := ask.Field{Name: name, Kind: ask.Object, Optional: optional, Says: says}
+	for _, name := range names {
+		f.Fields = append(f.Fields, ask.Field{Name: name, Kind: ask.Share, Optional: optional})
+	}
+	return f
+}
+
+func opinionTask(q Question) string {
+	s := fmt.Sprintf("This is round %d of at most %d. ", max(q.Round, 1), max(q.MaxRounds, q.Round, 1))
+	if len(q.Rounds) == 0 {
+		return s + "Nobody has voted yet: you judge alone. Vote on the task and say why."
+	}
+	why := "The rounds before it had no majority."
+	if q.Cycle > 1 {
+		why = "An owner has asked for a further round; the comments may say why."
+	}
+	return s + why + " Read the opinions above, also for what you have missed; keep your view or change it, and say why. Vote on the task."
+}
+
+func ballotFields(q Question) []ask.Field {
+	round := max(q.Round, 1)
+	return []ask.Field{
+		{Name: "round", Kind: ask.Whole, Is: round, Says: fmt.Sprintf("always %d", round)},
+		words("vote", `"approve", "approve_with_modification" or "reject"`, council.VoteApprove, council.VoteWithChanges, council.VoteReject),
+		textField("opinion", maxText, false, "your judgement and the reasons for it"),
+		textField("proposed_approach", maxText, true, "what is to be done and how; empty only with a rejection"),
+		sentences("concerns", "what may go wrong, at most 10 short sentences; an empty list if nothing"),
+		{Name: "confidence", Kind: ask.Share, Optional: true, Says: "how sure you are, from 0 to 1, or null"},
+		{Name: "evidence", Kind: ask.Texts, Items: maxEvidence, Max: maxPlace,
+			Says: `sources of the recalled memories that you rely on, as they stand there ("path#L3"); an empty list if none`},
+	}
+}
+
+func readBallot(q Question, r *Reply, decode func(any) error) error {
+	b := &council.Ballot{}
+	if err := decode(b); err != nil {
+		return err
 	}
 	if b.Vote != council.VoteReject && b.ProposedApproach == "" {
-		f.complain("proposed_approach", "is missing or empty; a vote for the task says how to do it")
+		return ask.Problem("proposed_approach", "is missing or empty; a vote for the task says how to do it")
 	}
 	if b.Concerns == nil {
 		b.Concerns = []string{} // the article's records always have the list
 	}
-	b.Evidence = q.shownPlaces(f.texts("evidence", maxEvidence, maxPlace))
+	b.Attempt, b.Timestamp, b.Evidence = q.Attempt, q.Now, q.shownPlaces(b.Evidence)
 	if q.RecallDegraded {
 		b.Recall = "degraded"
 	}
 	r.Ballot = b
+	return nil
 }
 
 // shownPlaces returns those places that the member was shown.
@@ -130,23 +181,55 @@ func (q Question) shownPlaces(places []string) []string {
 	return shown
 }
 
-func readArbitration(f *fields, q Question, r *Reply) {
-	a := &council.Arbitration{DecidedBy: council.ByArbiter, Timestamp: q.Now,
-		Decision: f.oneOf("decision", council.Approved, council.Rejected), FinalApproach: f.optionalText("final_approach", maxText), Reasoning: f.text("reasoning", maxText)}
-	if a.Decision == council.Approved && a.FinalApproach == "" {
-		f.complain("final_approach", "is missing or empty; an approval says what is to be done")
-	}
-	r.Arbitration = a
+func arbitrationTask(Question) string {
+	return "The council has found no majority in its last round. You are the arbiter: weigh the opinions above and decide. " +
+		"If the arguments leave a serious risk open, or if you cannot decide, reject."
 }
 
-func readAnnouncement(f *fields, q Question, r *Reply) {
-	f.oneOf("decision", q.Decision.Decision)
-	a := &Announcement{Summary: f.text("summary", maxSummary), KeyPoints: f.texts("key_points", maxItems, maxItem),
-		FinalApproach: f.optionalText("final_approach", maxText)}
+func arbitrationFields(Question) []ask.Field {
+	return []ask.Field{
+		words("decision", `"approved" or "rejected"`, council.Approved, council.Rejected),
+		textField("final_approach", maxText, true, "what is to be done and how; empty only with a rejection"),
+		textField("reasoning", maxText, false, "why, with the arguments of both sides"),
+	}
+}
+
+func readArbitration(q Question, r *Reply, decode func(any) error) error {
+	a := &council.Arbitration{DecidedBy: council.ByArbiter, Timestamp: q.Now}
+	if err := decode(a); err != nil {
+		return err
+	}
+	if a.Decision == council.Approved && a.FinalApproach == "" {
+		return ask.Problem("final_approach", "is missing or empty; an approval says what is to be done")
+	}
+	r.Arbitration = a
+	return nil
+}
+
+func announcementTask(q Question) string {
+	return fmt.Sprintf("The task is decided: %s. Announce it to the people who wait for it. You report the decision; you cannot change it, and the text must not contradict it. Name the dissent, if there was any.",
+		q.Decision.Decision)
+}
+
+func announcementFields(q Question) []ask.Field {
+	return []ask.Field{
+		words("decision", fmt.Sprintf("always %q; you cannot change it", q.Decision.Decision), q.Decision.Decision),
+		textField("summary", maxSummary, false, "what was decided and why, in a few sentences"),
+		sentences("key_points", "at most 10 short sentences"),
+		textField("final_approach", maxText, true, "what is to be done, from the approaches of those who voted for it; empty for a rejection"),
+	}
+}
+
+func readAnnouncement(q Question, r *Reply, decode func(any) error) error {
+	a := &council.Announced{}
+	if err := decode(a); err != nil {
+		return err
+	}
 	if contradicts(a.Summary, q.Decision.Decision) {
-		f.complain("summary", fmt.Sprintf("says the contrary of the decision, which is %q", q.Decision.Decision))
+		return ask.Problem("summary", fmt.Sprintf("says the contrary of the decision, which is %q", q.Decision.Decision))
 	}
 	r.Announcement = a
+	return nil
 }
 
 // outcomeWords match how texts tell an outcome, in English, Japanese and Chinese.
@@ -163,33 +246,114 @@ func contradicts(text, outcome string) bool {
 	return says[other] && !says[outcome]
 }
 
-func readAnswer(f *fields, q Question, r *Reply) {
-	r.Answer = &Answer{Text: f.text("answer", maxAnswer)}
+func answerTask(q Question) string {
+	if len(q.Problems) > 0 {
+		return "A reviewer has found problems in the earlier result above. Write the whole result again, with each problem repaired."
+	}
+	return "The task is approved. Do it now, by the approach that was decided, as a text: the whole answer or result. Say plainly what you could not do or do not know."
 }
 
-func readReview(f *fields, q Question, r *Reply) {
-	verdict := f.oneOf("verdict", wordPass, wordFail)
-	r.Review = &Review{Passed: verdict == wordPass, Problems: f.texts("problems", maxItems, maxItem), Reasoning: f.text("reasoning", maxText)}
-	switch {
-	case r.Review.Passed && len(r.Review.Problems) > 0:
-		f.complain("problems", `must be empty with the verdict "pass"`)
-	case verdict == wordFail && len(r.Review.Problems) == 0:
-		f.complain("problems", `must name what is wrong with the verdict "fail"`)
+func answerFields(Question) []ask.Field {
+	return []ask.Field{textField("answer", maxAnswer, false, "the whole answer, in Markdown")}
+}
+
+func readAnswer(_ Question, r *Reply, decode func(any) error) error { return decode(r) }
+
+func reviewTask(Question) string {
+	return "Check whether the result above does what was decided, completely and correctly. If you cannot tell, it fails."
+}
+
+func reviewFields(Question) []ask.Field {
+	return []ask.Field{
+		words("verdict", `"pass" only if the result does what was decided, else "fail"`, wordPass, wordFail),
+		sentences("problems", "what is wrong, at most 10 short sentences; an empty list if the result passes"),
+		textField("reasoning", maxText, false, "how you have checked it"),
 	}
 }
 
-func readEvaluation(f *fields, q Question, r *Reply) {
-	f.oneOf("target", q.Target)
-	r.Evaluation = &Evaluation{Scores: f.shares("scores", Scores, true), OverallScore: f.required("overall_score"), NeedsRetuning: f.flag("needs_retuning"),
-		SuggestedParams: f.shares("suggested_params", council.ParamNames, false), Reasoning: f.text("reasoning", maxText)}
+func readReview(_ Question, r *Reply, decode func(any) error) error {
+	var said struct {
+		Verdict, Reasoning string
+		Problems           []string
+	}
+	if err := decode(&said); err != nil {
+		return err
+	}
+	passed := said.Verdict == wordPass
+	switch {
+	case passed && len(said.Problems) > 0:
+		return ask.Problem("problems", `must be empty with the verdict "pass"`)
+	case !passed && len(said.Problems) == 0:
+		return ask.Problem("problems", `must name what is wrong with the verdict "fail"`)
+	}
+	r.Review = &council.Review{Passed: passed, Problems: said.Problems, Notes: strings.Join(append(slices.Clone(said.Problems), said.Reasoning), "\n")}
+	return nil
 }
 
-func readVerdict(f *fields, q Question, r *Reply) {
-	r.Verdict = &Verdict{Approve: f.oneOf("verdict", wordApprove, wordDecline) == wordApprove, Reason: f.text("reason", maxSummary)}
+func evaluationTask(q Question) string {
+	return fmt.Sprintf("Rate the member %q by the ballots above and by what has become of the decisions. Suggest other parameters only if a pattern in several ballots calls for it, and move each by at most 0.2.", q.Target)
 }
 
-func readReflection(f *fields, q Question, r *Reply) {
-	if r.Note = f.optionalText("note", maxNote); r.Note == "NO_REPLY" {
+func evaluationFields(q Question) []ask.Field {
+	return []ask.Field{
+		words("target", fmt.Sprintf("always %q", q.Target), q.Target),
+		shares("scores", scores, false, strings.Join(scores, ", ")+", each from 0 to 1"),
+		{Name: "overall_score", Kind: ask.Share, Says: "from 0 to 1"},
+		{Name: "needs_retuning", Kind: ask.Flag, Says: "true only if a parameter should be moved"},
+		shares("suggested_params", council.ParamNames, true, "the new value from 0 to 1 of each parameter that should be moved, by at most 0.2; null for the others"),
+		textField("reasoning", maxText, false, "why, from the ballots below"),
+	}
+}
+
+// scores are the names of council.Scores.
+var scores = []string{"decision_quality", "collaboration", "effectiveness", "parameter_balance"}
+
+func readEvaluation(_ Question, r *Reply, decode func(any) error) error {
+	r.Evaluation = &council.Evaluated{}
+	return decode(r.Evaluation)
+}
+
+func suggestionTask(Question) string {
+	return "A worker suggests the task above. Approve it only if it is clear, harmless and worth the council's time. Your approval does not decide the task; it only lets it go on."
+}
+
+func actionTask(Question) string {
+	return "A member requests the protected action above, for a task that the council has approved. Approve it only if the decision really calls for this action and the reason is sound. If in doubt, decline."
+}
+
+func verdictFields(Question) []ask.Field {
+	return []ask.Field{
+		words("verdict", `"approve" or "decline"`, wordApprove, wordDecline),
+		textField("reason", maxSummary, false, "why, in one or two sentences"),
+	}
+}
+
+func readVerdict(q Question, r *Reply, decode func(any) error) error {
+	var said struct{ Verdict, Reason string }
+	if err := decode(&said); err != nil {
+		return err
+	}
+	r.Verdict = &council.Verdict{Accept: said.Verdict == wordApprove, Reason: said.Reason, By: council.Author{Kind: "member", Name: q.Member}, At: q.Now}
+	return nil
+}
+
+func reflectionTask(Question) string {
+	return "The task is decided. Write what you yourself should remember from it for later judgements: one or two sentences about the matter, no praise. If there is nothing, the note is \"NO_REPLY\"."
+}
+
+func reflectionFields(Question) []ask.Field {
+	return []ask.Field{textField("note", maxNote, true, `one or two sentences to remember, or "NO_REPLY" if nothing is worth it`)}
+}
+
+func readReflection(_ Question, r *Reply, decode func(any) error) error {
+	if err := decode(r); err != nil {
+		return err
+	}
+	if r.Note == "NO_REPLY" {
 		r.Note = ""
 	}
+	return nil
 }
+
+// errCut is what is wrong with a reply that has reached its maximum length.
+var errCut = errors.New("the reply was cut off, because it has reached its maximum length")

@@ -12,6 +12,7 @@ import (
 	"kioku/council"
 	"kioku/council/member"
 	"kioku/llm"
+	"kioku/llm/llmtest"
 	"kioku/memory"
 )
 
@@ -112,6 +113,9 @@ func TestParseReadsNoOrdersInText(t *testing.T) {
 	}
 }
 
+// panda is the author of its verdicts.
+var panda = council.Author{Kind: "member", Name: "panda"}
+
 // phaseReplies are a good and a bad reply of each phase.
 var phaseReplies = map[string]struct {
 	good string
@@ -131,18 +135,18 @@ var phaseReplies = map[string]struct {
 			`{"node":"panda","decision":"approved","summary":"It was not approved.","key_points":[],"final_approach":"x"}`:    "the contrary",
 			`{"node":"panda","decision":"approved","summary":"議会は却下しました。","key_points":[],"final_approach":"x"}`:              "the contrary",
 			`{"node":"panda","decision":"approved","summary":"该提案未通过。","key_points":[],"final_approach":"x"}`:                 "the contrary"},
-		want: member.Reply{Announcement: &member.Announcement{Summary: "We move it.", KeyPoints: []string{"at night"}, FinalApproach: "Copy it."}},
+		want: member.Reply{Announcement: &council.Announced{Announcement: council.Announcement{Summary: "We move it.", KeyPoints: []string{"at night"}}, FinalApproach: "Copy it."}},
 	},
 	member.PhaseAnswer: {
 		good: `{"node":"panda","answer":"Done: 3 files."}`,
 		bad:  map[string]string{`{"node":"panda","answer":""}`: `"answer" is missing`},
-		want: member.Reply{Answer: &member.Answer{Text: "Done: 3 files."}},
+		want: member.Reply{Answer: "Done: 3 files."},
 	},
 	member.PhaseReview: {
 		good: `{"node":"panda","verdict":"fail","problems":["A file is missing."],"reasoning":"I have counted."}`,
 		bad: map[string]string{`{"node":"panda","verdict":"pass","problems":["x"],"reasoning":"x"}`: "must be empty", `{"node":"panda","verdict":"fail","problems":[],"reasoning":"x"}`: "must name",
 			`{"node":"panda","verdict":"ok","problems":[],"reasoning":"x"}`: `"pass" or "fail"`},
-		want: member.Reply{Review: &member.Review{Problems: []string{"A file is missing."}, Reasoning: "I have counted."}},
+		want: member.Reply{Review: &council.Review{Problems: []string{"A file is missing."}, Notes: "A file is missing.\nI have counted."}},
 	},
 	member.PhaseEvaluation: {
 		good: `{"node":"panda","target":"gorilla","scores":{"decision_quality":0.7,"collaboration":0.5,"effectiveness":1,"parameter_balance":0},"overall_score":0.6,
@@ -151,18 +155,18 @@ var phaseReplies = map[string]struct {
 			`{"node":"panda","target":"triceratops","scores":{},"overall_score":0.6,"needs_retuning":true,"suggested_params":{},"reasoning":"x"}`:                                    `"target" must be "gorilla"`,
 			`{"node":"panda","target":"gorilla","scores":{"decision_quality":0.7},"overall_score":7,"needs_retuning":"yes","suggested_params":{"risk_tolerance":7},"reasoning":"x"}`: `"suggested_params.risk_tolerance" must be a number from 0 to 1`,
 		},
-		want: member.Reply{Evaluation: &member.Evaluation{Scores: map[string]float64{"decision_quality": 0.7, "collaboration": 0.5, "effectiveness": 1, "parameter_balance": 0},
+		want: member.Reply{Evaluation: &council.Evaluated{Target: "gorilla", Scores: council.Scores{DecisionQuality: 0.7, Collaboration: 0.5, Effectiveness: 1},
 			OverallScore: 0.6, NeedsRetuning: true, SuggestedParams: council.Params{"risk_tolerance": 0.6}, Reasoning: "Often outvoted."}},
 	},
 	member.PhaseSuggestion: {
 		good: `{"node":"panda","verdict":"decline","reason":"It is unclear."}`,
 		bad:  map[string]string{`{"node":"panda","verdict":true,"reason":"x"}`: `"approve" or "decline"`},
-		want: member.Reply{Verdict: &member.Verdict{Reason: "It is unclear."}},
+		want: member.Reply{Verdict: &council.Verdict{Reason: "It is unclear.", By: panda, At: noon}},
 	},
 	member.PhaseAction: {
 		good: `{"node":"panda","verdict":"approve","reason":"The decision asks for it."}`,
 		bad:  map[string]string{`{"node":"panda","verdict":"approved","reason":"x"}`: `"approve" or "decline"`, `{"node":"panda","verdict":"approve","reason":""}`: `"reason" is missing`},
-		want: member.Reply{Verdict: &member.Verdict{Approve: true, Reason: "The decision asks for it."}},
+		want: member.Reply{Verdict: &council.Verdict{Accept: true, Reason: "The decision asks for it.", By: panda, At: noon}},
 	},
 	member.PhaseReflection: {
 		good: `{"node":"panda","note":"NO_REPLY"}`,
@@ -176,8 +180,8 @@ func phaseQuestion(phase string) member.Question {
 	q.Phase, q.Target = phase, "gorilla"
 	q.Decision = &council.Decision{TaskID: "task_1", Decision: council.Approved, DecidedBy: council.ByCouncil, FinalRound: 1, FinalApproach: "Copy it."}
 	q.Result = &council.Result{Result: "Copied 2 of 3 files."}
-	q.Suggestion = &member.Suggestion{Worker: "bot", Title: "Sort the photos", Description: "By year."}
-	q.Action = &member.Action{ID: "a1", Name: "reload:gorilla", RequestedBy: "gorilla", Reason: "New persona."}
+	q.Suggestion = &council.Suggestion{Worker: "bot", Title: "Sort the photos", Description: "By year."}
+	q.Action = &council.ActionRequest{ID: "a1", Service: "reload:gorilla", RequestedBy: "gorilla", Reason: "New persona."}
 	return q
 }
 
@@ -207,12 +211,17 @@ func TestSchemaAndPromptNameTheFieldsOfThePhase(t *testing.T) {
 	t.Parallel()
 	for phase, c := range phaseReplies {
 		q := phaseQuestion(phase)
+		m, script := scripted(t, member.Options{}, llmtest.Say(c.good))
+		if _, err := m.Ask(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		asked := script.Requests()[0].Schema
 		var schema struct {
 			Properties map[string]json.RawMessage
 			Required   []string
 		}
 		var reply map[string]any
-		if err := errors.Join(json.Unmarshal(member.Schema(q), &schema), json.Unmarshal([]byte(c.good), &reply)); err != nil {
+		if err := errors.Join(json.Unmarshal(asked, &schema), json.Unmarshal([]byte(c.good), &reply)); err != nil {
 			t.Fatalf("%s: %v", phase, err)
 		}
 		prompt := member.Assemble(q, nil, 0).User
@@ -222,7 +231,7 @@ func TestSchemaAndPromptNameTheFieldsOfThePhase(t *testing.T) {
 			}
 		}
 		if len(schema.Properties) != len(reply) || len(schema.Required) != len(reply) {
-			t.Errorf("%s: schema %s", phase, member.Schema(q))
+			t.Errorf("%s: schema %s", phase, asked)
 		}
 	}
 }

@@ -78,9 +78,9 @@ type Question struct {
 	TargetParams council.Params // of Target
 	History      []Past         // of Target, newest first
 	// Suggestion that is checked; nil for other phases.
-	Suggestion *Suggestion
+	Suggestion *council.Suggestion
 	// Action that is checked; nil for other phases.
-	Action *Action
+	Action *council.ActionRequest
 	// Now is the time that the member is told; zero tells none.
 	Now time.Time
 	// Counting is called before each try, so that the caller can count it before it costs anything; an error of it is an abstention
@@ -125,100 +125,32 @@ type Past struct {
 	Later string
 }
 
-// Suggestion of a worker.
-type Suggestion struct {
-	// Worker who suggests it.
-	Worker string
-	// Title and Description of the task.
-	Title, Description string
-}
-
-// Action that a member has requested.
-type Action struct {
-	// ID of the request, Name of the action.
-	ID, Name string
-	// RequestedBy is a member.
-	RequestedBy string
-	// Reason of the request.
-	Reason string
-}
-
-// Reply is the answer of a member. Of the pointers only that of the phase is set.
+// Reply is the answer of a member. Only what belongs to the phase is set.
 type Reply struct {
 	// Ballot of an opinion.
-	Ballot *council.Ballot
+	Ballot *council.Ballot `json:"-"`
 	// Arbitration of the arbiter.
-	Arbitration *council.Arbitration
-	// Announcement of a decision.
-	Announcement *Announcement
+	Arbitration *council.Arbitration `json:"-"`
+	// Announcement of a decision, without author and time.
+	Announcement *council.Announced `json:"-"`
 	// Answer to the task.
-	Answer *Answer
-	// Review of a result.
-	Review *Review
-	// Evaluation of another member.
-	Evaluation *Evaluation
+	Answer string `json:"answer"`
+	// Review of a result, without its place.
+	Review *council.Review `json:"-"`
+	// Evaluation of another member, without its place.
+	Evaluation *council.Evaluated `json:"-"`
 	// Verdict on a suggestion or an action.
-	Verdict *Verdict
+	Verdict *council.Verdict `json:"-"`
 	// Note that the member wants to remember; empty for none.
-	Note string
+	Note string `json:"note"`
 	// Model that has answered, and its family.
-	Model, Family string
+	Model  string `json:"-"`
+	Family string `json:"-"` // of Model
 	// Calls and Usage are what the answer has cost; they are set beside an abstention too.
-	Calls int
-	Usage council.Usage // of all calls
+	Calls int           `json:"-"`
+	Usage council.Usage `json:"-"` // of all calls
 	// PromptSHA256 is the hash of the first prompt, in hexadecimal digits.
-	PromptSHA256 string
-}
-
-// Announcement is what the announcer writes.
-type Announcement struct {
-	// Summary of the discussion and its outcome.
-	Summary string
-	// KeyPoints, at most 10.
-	KeyPoints []string
-	// FinalApproach is what is to be done.
-	FinalApproach string
-}
-
-// Answer is what the executor writes.
-type Answer struct {
-	// Text of the answer.
-	Text string
-}
-
-// Review is what a reviewer says of a result.
-type Review struct {
-	// Passed says that the result does what was decided.
-	Passed bool
-	// Problems that are left; none if it has passed.
-	Problems []string
-	// Reasoning of the reviewer.
-	Reasoning string
-}
-
-// Scores are the names of the scores of an evaluation.
-var Scores = []string{"decision_quality", "collaboration", "effectiveness", "parameter_balance"}
-
-// Evaluation is what a member says of another.
-type Evaluation struct {
-	// Scores by name, each in [0,1].
-	Scores map[string]float64
-	// OverallScore in [0,1].
-	OverallScore float64
-	// NeedsRetuning says that parameters should be moved.
-	NeedsRetuning bool
-	// SuggestedParams are the values proposed, each in [0,1]; only parameters that should be moved.
-	SuggestedParams council.Params
-	// Reasoning of the evaluator.
-	Reasoning string
-}
-
-// Verdict is what a member says of a suggestion or an action.
-type Verdict struct {
-	// Approve is false unless the member clearly approves.
-	Approve bool
-	// Reason of the verdict.
-	Reason string
+	PromptSHA256 string `json:"-"`
 }
 
 // Abstention is why a member has no answer.

@@ -5,18 +5,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"kioku/council"
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/llm/ask"
 	"kioku/llm/echo"
 	"kioku/memory"
 )
-
-// errCrashed is the error of a call until it returns.
-var errCrashed = errors.New("the model has crashed")
 
 // maxTries is how often a member is asked at most: once more if its reply breaks the contract.
 const maxTries = 2
@@ -137,7 +134,7 @@ func (m *Members) Ask(ctx context.Context, q Question) (reply Reply, err error) 
 	t.cost.Model, t.cost.Family = s.model(), s.family
 	defer func() {
 		if p := recover(); p != nil {
-			reply, err = t.cost, &Abstention{Kind: council.AbstainError, Reason: fmt.Sprintf("%v: %v", errCrashed, p), Err: errCrashed}
+			reply, err = t.cost, &Abstention{Kind: council.AbstainError, Reason: fmt.Sprintf("the model has crashed: %v", p)}
 		}
 		t.logEnd(err)
 	}()
@@ -155,32 +152,29 @@ type turn struct {
 }
 
 // run asks until a reply keeps the contract.
-func (t *turn) run(ctx context.Context) (Reply, error) {
+func (t *turn) run(ctx context.Context) (reply Reply, err error) {
 	t.q.Tools = t.offered()
 	prompt := Assemble(t.q, t.key, t.seat.window())
 	t.cost.PromptSHA256 = prompt.SHA256()
-	req := prompt.request(t.q)
-	for try := 1; ; try++ {
-		if err := t.countTry(); err != nil {
-			return t.cost, err
-		}
-		said, broken, err := t.exchange(ctx, req)
-		if err != nil {
-			return t.cost, err
-		}
-		reply, wrong := Reply{}, broken
-		if wrong == nil {
-			reply, wrong = Parse(t.q, said)
-		}
-		if wrong == nil {
-			return t.complete(reply), nil
-		}
-		t.log(LevelWarn, fmt.Sprintf("the reply breaks the contract: %v\n%s", wrong, said))
-		if try == maxTries || t.seat.remote() {
-			return t.cost, &Abstention{Kind: council.AbstainMalformed, Reason: text.Shorten(text.OneLine(wrong.Error()), maxItem), Err: wrong}
-		}
-		req.Messages = append(slices.Clone(req.Messages), correction(said, wrong)...)
+	q := ask.Question{Request: prompt.request(t.q), Call: t.exchange, Before: t.countTry, Broken: t.logBroken, Shown: escapeHidden, Tries: maxTries}
+	if t.seat.remote() {
+		q.Tries = 1 // it was told at once
 	}
+	q.Read = func(resp llm.Response) error {
+		if resp.Stop == llm.StopLength {
+			return errCut
+		}
+		reply, err = Parse(t.q, resp.Message.Text)
+		return err
+	}
+	err = ask.Ask(ctx, q)
+	if invalid, ok := errors.AsType[*ask.InvalidError](err); ok {
+		return t.cost, &Abstention{Kind: council.AbstainMalformed, Reason: text.Shorten(text.OneLine(invalid.Error()), maxItem), Err: invalid.Err}
+	}
+	if err != nil {
+		return t.cost, err
+	}
+	return t.complete(reply), nil
 }
 
 // countTry tells the caller that a try follows.
@@ -194,62 +188,36 @@ func (t *turn) countTry() error {
 	return nil
 }
 
-// maxReturned is the maximum number of characters of a broken reply that a member gets back.
-const maxReturned = 8000
-
-// correction returns the messages that follow a broken reply.
-func correction(said string, wrong error) []llm.Message {
-	ask := llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("Your reply cannot be used:\n%s\n\nReply again with one JSON object that keeps the contract, and with nothing else.",
-		text.Shorten(wrong.Error(), 1000))}
-	said = text.CutMiddle("the reply", escapeHidden(said), maxReturned)
-	if said == "" {
-		said = "(no text)"
-	}
-	return []llm.Message{{Role: llm.RoleAssistant, Text: said}, ask}
+// logBroken writes down a reply that breaks the contract.
+func (t *turn) logBroken(said string, wrong error) {
+	t.log(LevelWarn, fmt.Sprintf("the reply breaks the contract: %v\n%s", wrong, said))
 }
 
-// call makes one call within the budget. broken says what is wrong with a reply that was cut off.
-func (t *turn) call(ctx context.Context, req llm.Request) (said llm.Message, broken, err error) {
-	id := ""
-	reserved := llm.RequestTokens(req) + req.MaxTokens
-	if t.budget != nil {
-		if id, err = t.budget.reserve(t.q.Member, t.q.Task.ID, reserved); err != nil {
-			return said, nil, abstention(ctx, err)
-		}
-	}
-	var resp llm.Response
-	failed := errCrashed
-	defer func() { t.settle(id, reserved, usageOf(req, resp, failed)) }() // also if the model panics
-	t.cost.Calls++
-	resp, failed = t.seat.speak(ctx, t.q, req)
+// call makes one call within the budget.
+func (t *turn) call(ctx context.Context, req llm.Request) (llm.Response, error) {
+	resp, err := ask.Call(ctx, t, req, func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		t.cost.Calls++
+		return t.seat.speak(ctx, t.q, req)
+	})
 	switch {
-	case failed != nil:
-		return said, nil, abstention(ctx, failed)
+	case err != nil:
+		return llm.Response{}, abstention(ctx, err)
 	case resp.Stop == llm.StopRefusal:
-		return said, nil, &Abstention{Kind: council.AbstainRecused, Reason: "the model or its provider has declined to answer"}
-	case resp.Stop == llm.StopLength:
-		broken = errors.New("the reply was cut off, because it has reached its maximum length")
+		return llm.Response{}, &Abstention{Kind: council.AbstainRecused, Reason: "the model or its provider has declined to answer"}
 	}
-	return resp.Message, broken, nil
+	return resp, nil
 }
 
-// usageOf returns what a call has cost. If nobody says it, the prompt and the reply are estimated. A request that the provider has
-// refused costs nothing; one that has failed or was given up may have cost its prompt.
-func usageOf(req llm.Request, resp llm.Response, failed error) llm.Usage {
-	refusals := []string{llm.KindRateLimit, llm.KindAuth, llm.KindInput, llm.KindOverflow, llm.KindBudget}
-	switch {
-	case resp.Usage != (llm.Usage{}):
-		return resp.Usage
-	case slices.Contains(refusals, llm.KindOf(failed)):
-		return llm.Usage{}
-	case failed != nil:
-		return llm.Usage{Input: llm.RequestTokens(req)}
+// Reserve implements ask.Ledger.
+func (t *turn) Reserve(tokens int) (string, error) {
+	if t.budget == nil {
+		return "", nil
 	}
-	return llm.Usage{Input: llm.RequestTokens(req), Output: text.EstimateTokens(resp.Message.Text)}
+	return t.budget.reserve(t.q.Member, t.q.Task.ID, tokens)
 }
 
-// settle counts what a call has cost. What a member elsewhere tells counts up to what was reserved, so that it cannot use up the day.
-func (t *turn) settle(id string, reserved int, u llm.Usage) {
+// Settle implements ask.Ledger. What a member elsewhere tells counts up to what was reserved, so that it cannot use up the day.
+func (t *turn) Settle(id string, reserved int, u llm.Usage) {
 	if t.seat.remote() {
 		u.Input = min(u.Input, reserved)
 		u.Output = min(u.Output, reserved-u.Input)
@@ -309,4 +277,16 @@ func (t *turn) logEnd(err error) {
 	case KindOf(err) != "":
 		t.log(LevelWarn, err.Error())
 	}
+}
+
+// modelSpeaker asks a language model.
+type modelSpeaker struct{ llm llm.Model }
+
+func (s *modelSpeaker) model() string { return s.llm.Name() }
+func (s *modelSpeaker) window() int   { return s.llm.Window() }
+func (s *modelSpeaker) remote() bool  { return false }
+
+// speak implements speaker.
+func (s *modelSpeaker) speak(ctx context.Context, _ Question, req llm.Request) (llm.Response, error) {
+	return s.llm.Generate(ctx, req, nil)
 }

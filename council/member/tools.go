@@ -32,16 +32,16 @@ func (t *turn) offered() []llm.Tool {
 
 // exchange asks for a reply. A model that may look things up is asked with tools until it answers or has used up the calls of the turn,
 // and then without them, with what it has found. Each call is reserved.
-func (t *turn) exchange(ctx context.Context, req llm.Request) (said string, broken, err error) {
+func (t *turn) exchange(ctx context.Context, req llm.Request) (llm.Response, error) {
 	talk := req
 	talk.Schema, talk.Messages = nil, slices.Clone(req.Messages)
 	for len(req.Tools) > 0 && len(t.lookups) < maxToolCalls {
-		message, broken, err := t.call(ctx, talk)
-		if err != nil || len(message.ToolCalls) == 0 {
-			return message.Text, broken, err
+		resp, err := t.call(ctx, talk)
+		if err != nil || len(resp.Message.ToolCalls) == 0 {
+			return resp, err
 		}
-		talk.Messages = append(talk.Messages, message)
-		for _, call := range message.ToolCalls {
+		talk.Messages = append(talk.Messages, resp.Message)
+		for _, call := range resp.Message.ToolCalls {
 			talk.Messages = append(talk.Messages, t.callTool(ctx, call))
 		}
 	}
@@ -52,8 +52,7 @@ func (t *turn) exchange(ctx context.Context, req llm.Request) (said string, brok
 		found := "## What you have looked up\n\n" + strings.Join(made, "\n\n") + "\n\nYou cannot look up more. Reply now."
 		req.Messages[0].Text += "\n\n" + found
 	}
-	message, broken, err := t.call(ctx, req)
-	return message.Text, broken, err
+	return t.call(ctx, req)
 }
 
 // callTool returns the result of a call, which is data like all that others have written.

@@ -1,4 +1,4 @@
-package member
+package ask
 
 import (
 	"errors"
@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// maxReply bounds a reply in bytes, maxObject the JSON object in it, and maxDepth the objects and lists in each other.
-	maxReply  = 4 << 20
+	// MaxAnswer bounds an answer in bytes.
+	MaxAnswer = 4 << 20
+	// maxObject bounds the JSON object in it, and maxDepth the objects and lists in each other.
 	maxObject = 256 << 10
 	maxDepth  = 8
 )
@@ -19,8 +20,8 @@ const (
 // findObject returns the JSON object in a reply, which may stand in a code fence or between sentences. A reply with two objects is
 // refused, because nobody knows which of them counts.
 func findObject(reply string) (map[string]any, error) {
-	if len(reply) > maxReply {
-		return nil, fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
+	if len(reply) > MaxAnswer {
+		return nil, fmt.Errorf("the reply is longer than %d MiB", MaxAnswer>>20)
 	}
 	if !utf8.ValidString(reply) {
 		return nil, errors.New("the reply is not UTF-8")

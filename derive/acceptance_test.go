@@ -25,7 +25,7 @@ import (
 // Acceptance check 1: derivation by rule changes no byte of what a search answers, and asks nobody.
 func TestAcceptance01SearchIsByteIdentical(t *testing.T) {
 	t.Parallel()
-	notes := []string{"MEMORY.md", ana, "memory/2026-11-20.md", day("Bea lives in Rome.", "- [ ] call Bea"), "memory/2026-11-21.md", day("Bea moved to Oslo.")}
+	notes := []string{"MEMORY.md", ana, "memory/2026-11-20.md", day(of("Bea", "City: Rome"), "- [ ] call Bea"), "memory/2026-11-21.md", day(of("Bea", "City: Oslo"))}
 	on := newWorld(t, notes...)
 	on.derive()
 	if len(on.units(memory.KindFact)) == 0 {
@@ -276,8 +276,8 @@ func TestAcceptance12PrivateFactsAreInNoSummaryOfAPerson(t *testing.T) {
 	t.Parallel()
 	m := &fakeModel{}
 	w := newWorld(t,
-		"memory/2026-11-20.md", day("Ana lives in Porto.", "Met Ana at noon.", "Ana called.", "Lunch with Ana."),
-		"memory/family/2026-11-20.md", day("Ana works at Canarycorp."),
+		"memory/2026-11-20.md", day(of("Ana", "City: Porto"), "Met @Ana at noon.", "@Ana called.", "Lunch with @Ana."),
+		"memory/family/2026-11-20.md", day(of("Ana", "Company: Canarycorp")),
 	).withModel(m)
 	w.derive()
 	if asked := m.asked(); strings.Contains(asked, "Canarycorp") || !strings.Contains(asked, "scope: person") || !strings.Contains(asked, "- Ana lives in Porto") {

@@ -10,7 +10,7 @@ import (
 // What has ended by a date that a note states holds no more, and what ends later still does.
 func TestFactsHoldUntilTheDayThatTheyState(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "MEMORY.md", "# Memory\n\n- Ana works at Acme (2026-03 to 2026-07)\n- Ana lives in Porto (2026-03 to 2027-07)\n")
+	w := newWorld(t, "MEMORY.md", "# Memory\n\n## Ana\n- Company: Acme (2026-03 to 2026-07)\n- City: Porto (2026-03 to 2027-07)\n")
 	w.derive()
 	if w.hasFact("works_at", "Acme") || !w.hasFact("lives_in", "Porto") {
 		t.Errorf("now: %q", w.sentences(memory.KindFact))
@@ -28,7 +28,7 @@ func TestFactsHoldUntilTheDayThatTheyState(t *testing.T) {
 
 func TestSummariesAreKnownFromTheirFirstDayOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "memory/2026-11-18.md", day("Ana lives in Porto."))
+	w := newWorld(t, "memory/2026-11-18.md", day(of("Ana", "City: Porto")))
 	w.derive()
 	last := monday.AddDate(0, 0, -7) // the Monday of the week that has a summary
 	for days, want := range map[int]int{-1: 0, 0: 1} {
@@ -41,7 +41,7 @@ func TestSummariesAreKnownFromTheirFirstDayOn(t *testing.T) {
 
 func TestUnitsAreBelievedFromTheMomentOfTheirCommit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "memory/2026-11-20.md", day("Ana lives in Porto."))
+	w := newWorld(t, "memory/2026-11-20.md", day(of("Ana", "City: Porto")))
 	w.derive()
 	for before, want := range map[time.Duration]int{0: 1, time.Microsecond: 0} {
 		if n := w.count(memory.UnitQuery{Kinds: []string{memory.KindFact}, BelievedAt: monday.Add(-before)}); n != want {

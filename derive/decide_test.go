@@ -43,7 +43,7 @@ func TestDecidePinsAndUnpins(t *testing.T) {
 // One decision settles a conflict between lines of which none can end the other; undo takes it back as it was.
 func TestDecidePinSettlesAConflict(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "USER.md", "# User\n\n- Name: Rin\n- Lives in Kobe with Jun.\n", "memory/2026-11-18.md", "# 2026-11-18\n\nI moved to Nishinomiya.\n")
+	w := newWorld(t, "USER.md", "# User\n\n- Name: Rin\n- City: Kobe\n", "memory/2026-11-18.md", "# 2026-11-18\n\n"+of("Rin", "City: Nishinomiya")+"\n")
 	w.derive()
 	before := w.sentences(memory.KindFact)
 	if st, err := w.Status(t.Context()); err != nil || st.Conflicts != 1 {
@@ -272,7 +272,7 @@ func TestAcceptance11ForgetsForGood(t *testing.T) {
 // Who forgets does not wait for the next pass until the pages are without it.
 func TestForgetRewritesItsPagesAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "memory/2026-11-20.md", day("Ana likes snails.", "Ana lives in Porto."))
+	w := newWorld(t, "memory/2026-11-20.md", day(of("Ana", "likes: snails"), of("Ana", "City: Porto")))
 	w.opt.ViewDir = "derived"
 	w.serve()
 	w.derive()
@@ -296,7 +296,7 @@ func TestForgetRewritesItsPagesAtOnce(t *testing.T) {
 // What a person has corrected a unit to stays in decisions.md, and forgetting it names the line.
 func TestForgetNamesTheCorrections(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "MEMORY.md", "# Memory\n\n- I live in Porto.\n")
+	w := newWorld(t, "MEMORY.md", "# Memory\n\n- City: Porto\n")
 	w.derive()
 	u := w.fact("lives_in", "Porto")
 	w.decide(unit.DecisionRequest{Verb: unit.DecideCorrect, ID: u.UID, Set: unit.Correction{Text: "Faro"}})
@@ -309,7 +309,7 @@ func TestForgetNamesTheCorrections(t *testing.T) {
 // A correction does not bring back what is forgotten.
 func TestDecideCorrectsToNothingThatIsForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "memory/2026-11-20.md", day("Ana likes tea.", "Ana likes snails."))
+	w := newWorld(t, "memory/2026-11-20.md", day(of("Ana", "likes: tea"), of("Ana", "likes: snails")))
 	w.derive()
 	w.decide(unit.DecisionRequest{Verb: unit.DecideForget, ID: w.fact("likes", "snails").UID})
 	_, _ = w.Decide(t.Context(), unit.DecisionRequest{Verb: unit.DecideCorrect, ID: w.fact("likes", "tea").UID, Set: unit.Correction{Text: "snails"}})

@@ -66,7 +66,7 @@ func (s *Service) splits() map[string]bool {
 }
 
 // twins returns pairs of entities that may be the same, those most often mentioned first: they have one name but other types, or one has
-// the name of the other as an alias, or begins with it if others have it as an alias. Similar names are no sign. What people have
+// the name of the other as an alias, or begins with it and is a person, or others have it as an alias. Similar names are no sign. What people have
 // merged, split or told apart by a qualifier is left out.
 func twins(all []unit.Entity, split map[string]bool) []unit.Twins {
 	byName, byAlias, byBeginning := map[string][]int{}, map[string][]int{}, map[string][]int{}
@@ -99,7 +99,7 @@ func twins(all []unit.Entity, split map[string]bool) []unit.Twins {
 	for norm, named := range byName {
 		meant := byAlias[norm]
 		for _, j := range byBeginning[norm] {
-			if len(meant) > 0 && !slices.Contains(meant, j) {
+			if (len(meant) > 0 || all[j].Type == vocab.Person) && !slices.Contains(meant, j) {
 				meant = append(meant, j)
 			}
 		}

@@ -75,13 +75,13 @@ func TestEntitiesSuggestsTwins(t *testing.T) {
 		name, list, said string
 		want             []string
 	}{
-		{"a first name", "- Dario Conti: works at Acme\n- Daria Rossi: lives in Rome\n", "Dario lives in Porto.", []string{"Dario may be Dario Conti"}},
-		{"a written alias", "- Dario Conti (Dario): works at Acme\n", "Dario lives in Porto.", nil},
-		{"two of one name", "- Clara Whitfield (Clara): designer\n- Clara Chen (Clara): sales\n", "Clara lives in Leeds.",
+		{"a first name", "- Dario Conti: works at Acme\n- Daria Rossi: lives in Rome\n", "Met @Dario.", []string{"Dario may be Dario Conti"}},
+		{"a written alias", "- Dario Conti (Dario): works at Acme\n", "Met @Dario.", nil},
+		{"two of one name", "- Clara Whitfield (Clara): designer\n- Clara Chen (Clara): sales\n", "Met @Clara.",
 			[]string{"Clara may be Clara Chen, or Clara Whitfield", "Clara may be Clara Whitfield, or Clara Chen"}},
-		{"another one elsewhere", "- Clara Whitfield (Clara): designer\n", "Clara Chen lives in Ely. Clara lives in Leeds.",
+		{"another one elsewhere", "- Clara Whitfield (Clara): designer\n", of("Clara Chen", "City: Ely") + "\n- Met @Clara.",
 			[]string{"Clara may be Clara Chen, or Clara Whitfield", "Clara may be Clara Whitfield, or Clara Chen"}},
-		{"two in Japanese", "- 田中さん（田中太郎）：設計\n- 田中さん（田中花子）：営業\n", "田中さんは大阪に住んでいます。", []string{"田中 may be 田中太郎, or 田中花子", "田中 may be 田中花子, or 田中太郎"}},
+		{"two in Japanese", "- 田中さん（田中太郎）：設計\n- 田中さん（田中花子）：営業\n", "@田中 に会った。", []string{"田中 may be 田中太郎, or 田中花子", "田中 may be 田中花子, or 田中太郎"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,12 +109,12 @@ func TestEntitiesSuggestsTwins(t *testing.T) {
 func TestFactsOfAWrittenAliasAreThoseOfThePerson(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, list, said, want string }{
-		{"first name", "## People\n- **Clara Whitfield** (Clara): lives in London\n", "Clara moved to Leeds.", "Clara Whitfield lives in Leeds"},
-		{"front matter", "", "---\npeople: [Dario Conti (Dario)]\n---\nDario lives in Porto.", "Dario Conti lives in Porto"},
-		{"another name", "## People\n- Clara (aka Claire): designer\n", "Claire lives in Leeds.", "Clara lives in Leeds"},
-		{"Japanese", "## 連絡先\n- 田中さん（田中太郎）：設計\n", "田中さんは大阪に引っ越した。", "田中太郎 lives in 大阪"},
-		{"Chinese", "## 联系人\n- 小王（王伟）：设计\n", "小王（王伟）搬到了厦门。", "王伟 lives in 厦门"},
-		{"two scripts", "## Contacts\n- Su Lan 苏岚 (sulan@example.com): testing\n", "苏岚住在厦门。", "Su Lan lives in 厦门"},
+		{"first name", "## People\n- **Clara Whitfield** (Clara): lives in London\n", of("Clara", "City: Leeds"), "Clara Whitfield lives in Leeds"},
+		{"front matter", "", "---\npeople: [Dario Conti (Dario)]\n---\n" + of("Dario", "City: Porto"), "Dario Conti lives in Porto"},
+		{"another name", "## People\n- Clara (aka Claire): designer\n", of("Claire", "City: Leeds"), "Clara lives in Leeds"},
+		{"Japanese", "## 連絡先\n- 田中さん（田中太郎）：設計\n", of("田中さん", "住所：大阪"), "田中太郎 lives in 大阪"},
+		{"Chinese", "## 联系人\n- 小王（王伟）：设计\n", of("小王", "现居：厦门"), "王伟 lives in 厦门"},
+		{"two scripts", "## Contacts\n- Su Lan 苏岚 (sulan@example.com): testing\n", of("苏岚", "现居：厦门"), "Su Lan lives in 厦门"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

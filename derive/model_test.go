@@ -27,6 +27,11 @@ func day(texts ...string) string {
 	return b.String()
 }
 
+// of returns items about a person, as the rules read them: "City: Porto".
+func of(name string, items ...string) string {
+	return "### People\n#### " + name + "\n- " + strings.Join(items, "\n- ")
+}
+
 // extracts returns how often the model was asked to extract.
 func (m *fakeModel) extracts() int { return m.purposes("extract") }
 

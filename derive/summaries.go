@@ -11,8 +11,8 @@ import (
 	"kioku/derive/resolve"
 	"kioku/derive/store"
 	"kioku/derive/unit"
+	"kioku/derive/view"
 	"kioku/derive/vocab"
-	"kioku/derive/week"
 	"kioku/memory"
 )
 
@@ -279,27 +279,17 @@ func (s *Service) putSummary(ctx context.Context, c scope, u memory.Unit) error 
 
 // summaryByRule returns the summary that the rules make of a scope. It returns false if there is nothing to quote.
 func (r *reader) summaryByRule(ctx context.Context, c scope) (memory.Summary, bool) {
-	var episodes []week.Episode
+	var episodes []view.Episode
 	for _, e := range c.episodes {
 		a, ok := r.episode(ctx, e)
 		if !ok {
 			return memory.Summary{}, false // the file has changed, and comes anew
 		}
-		said, ok := r.document(ctx, e.Path).Claims(e)
-		if !ok {
-			return memory.Summary{}, false
-		}
-		shown := week.Episode{Episode: e}
-		for i, l := range a.Lines {
-			line := week.Line{Speaker: l.Speaker, Text: l.Text}
-			for _, claim := range said.Claims {
-				if claim.StartLine <= a.places[i] && a.places[i] <= claim.EndLine {
-					line.Claims = append(line.Claims, claim.Quote)
-				}
-			}
-			shown.Lines = append(shown.Lines, line)
+		shown := view.Episode{Episode: e}
+		for _, l := range a.Lines {
+			shown.Lines = append(shown.Lines, view.Line{Speaker: l.Speaker, Text: l.Text})
 		}
 		episodes = append(episodes, shown)
 	}
-	return week.About(c.name, episodes)
+	return view.SumUp(c.name, episodes)
 }

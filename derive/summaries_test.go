@@ -35,7 +35,7 @@ func (w *world) seen(ceiling memory.Sensitivity, believed time.Time) string {
 func TestSummariesAreAsSensitiveAsWhatTheyQuote(t *testing.T) {
 	t.Parallel()
 	const note = "memory/2026-11-17.md"
-	text := "Ana lives in Canarytown.\n"
+	text := "Ana lives in Canarytown.\n" + of("Ana", "City: Canarytown") + "\n"
 	for name, hide := range map[string]func(*world){
 		"decision": func(w *world) {
 			u := w.fact("lives_in", "")
@@ -45,11 +45,11 @@ func TestSummariesAreAsSensitiveAsWhatTheyQuote(t *testing.T) {
 		},
 		"front matter": func(w *world) { w.write(note, "---\nsensitivity: private\n---\n"+text) },
 		"tag": func(w *world) {
-			w.write(note, strings.Replace(text, "Ana lives in Canarytown.", "<private>Ana lives in Canarytown.</private>", 1))
+			w.write(note, strings.Replace(text, "Canarytown", "<private>Canarytown</private>", -1))
 		},
 		"glob": func(w *world) { w.write("memory/family/2026-11-17.md", text); w.remove(note) },
 		"shape": func(w *world) {
-			w.write(note, strings.Replace(text, "Canarytown.", "Canarytown, with ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo.", 1))
+			w.write(note, strings.Replace(text, "Canarytown", "Canarytown, with ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo.", 1))
 		},
 	} {
 		for maker, model := range map[string]*fakeModel{"rule": nil, "model": {}} {

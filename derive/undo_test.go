@@ -29,7 +29,7 @@ func TestUndoWritesWhatDiffers(t *testing.T) {
 		"the second of two": {fact, []func(*world, string){correct(unit.Correction{Text: "Braga"}), correct(unit.Correction{Text: "Faro", From: &from})}, ` {"from":null,"text":"Braga"}`},
 		"a sensitivity":     {fact, []func(*world, string){correct(unit.Correction{Sensitivity: &private})}, ` {"sensitivity":"normal"}`},
 		"what a newer note says": {fact, []func(*world, string){func(w *world, _ string) {
-			w.write("memory/2026-11-22.md", day("Ana moved to Rome on 2026-11-22."))
+			w.write("memory/2026-11-22.md", day(of("Ana", "City: Rome")))
 			w.derive()
 		}}, `"State":"validated"`},
 		"a loop that was closed": {func(w *world) memory.Unit { return w.units(memory.KindLoop)[0] }, []func(*world, string){func(w *world, id string) {
@@ -40,7 +40,7 @@ func TestUndoWritesWhatDiffers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "memory/2026-11-20.md", day("Ana lives in Porto.", "- [ ] call the bank"))
+			w := newWorld(t, "memory/2026-11-20.md", day(of("Ana", "City: Porto"), "- [ ] call the bank"))
 			w.derive()
 			id := c.find(w).UID
 			var said []string

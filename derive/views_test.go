@@ -12,7 +12,7 @@ import (
 // An index that was derived by an older version of the rules is read again.
 func TestOldRulesAreReplaced(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "memory/2026-11-20.md", day("Dario lives in Porto."))
+	w := newWorld(t, "memory/2026-11-20.md", day(of("Dario", "City: Porto")))
 	w.derive()
 	store := w.memory.Derived()
 	episodes, err := store.EpisodesBetween(t.Context(), monday.AddDate(0, 0, -30), monday, 100)

@@ -45,7 +45,7 @@ func TestRunDerivesByRule(t *testing.T) {
 // Facts are made anew when the settings give their predicate another class.
 func TestRunMakesFactsAnewForAnotherVocabulary(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "memory/2026-11-20.md", day("Ana lives in Porto."), "memory/2026-11-21.md", day("Ana lives in Rome."))
+	w := newWorld(t, "memory/2026-11-20.md", day(of("Ana", "City: Porto")), "memory/2026-11-21.md", day(of("Ana", "City: Rome")))
 	w.derive()
 	if w.hasFact("lives_in", "Porto") {
 		t.Fatalf("facts: %q", w.sentences(memory.KindFact))

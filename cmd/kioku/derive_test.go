@@ -14,12 +14,12 @@ import (
 // people is a memory in which facts change, boxes are ticked, and something is private.
 func people() map[string]string {
 	return map[string]string{
-		"USER.md":   "# User\n\n- Name: Mia\n- Lives in Kobe.\n",
-		"MEMORY.md": "# Memory\n\n## People\n- Jun's birthday is 18 February.\n\n## Open\n- [ ] Renew the passport\n- [ ] 写感谢信\n",
-		"memory/2026-02-02.md": "# 2026-02-02\n\n## 09:00 - people\n- Dario lives in Trieste.\n- 折戸さんは神戸に住んでいます。\n- 鹿小满住在厦门。\n" +
+		"USER.md":   "# User\n\n- Name: Mia\n- City: Kobe\n",
+		"MEMORY.md": "# Memory\n\n## People\n- Jun: Birthday: 18 February\n\n## Open\n- [ ] Renew the passport\n- [ ] 写感谢信\n",
+		"memory/2026-02-02.md": "# 2026-02-02\n\n## 09:00 - people\n- Dario: City: Trieste\n- 折戸さん: City: 神戸\n- 鹿小满: City: 厦门\n" +
 			"- [ ] Send the parcel\n",
-		"memory/2026-02-16.md": "# 2026-02-16\n\n## 09:00 - people\n- Dario moved to Porto.\n- Jun's birthday is 19 February.\n- [x] Send the parcel\n",
-		"memory/2026-02-20.md": "# 2026-02-20\n\n## 09:00 - private\n<private>\n- Dario is interested in fencing.\n</private>\n",
+		"memory/2026-02-16.md": "# 2026-02-16\n\n## 09:00 - people\n- Dario: City: Porto\n- Jun: Birthday: 19 February\n- [x] Send the parcel\n",
+		"memory/2026-02-20.md": "# 2026-02-20\n\n## 09:00 - people\n<private>\n- Dario: Interests: fencing\n</private>\n",
 	}
 }
 
@@ -270,7 +270,7 @@ func TestDeriveAsksTheDaemon(t *testing.T) {
 	s.says("[pinned]", "derive", "pin", id)
 	s.run("derive", "show", "000000000000").wants(t, exitError, "kioku derive list --all")
 	s.run("derive", "forget", id[:4]).wants(t, exitUsage, "at least 6")
-	s.write("memory/2026-02-27.md", "# 2026-02-27\n\n## 09:00 - people\n- Tobi likes oat milk.\n")
+	s.write("memory/2026-02-27.md", "# 2026-02-27\n\n## 09:00 - people\n- Tobi: Likes: oat milk\n")
 	s.must("index")
 	s.must("derive", "run")
 	s.says("Tobi likes oat milk", "derive", "list")

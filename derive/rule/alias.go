@@ -7,7 +7,6 @@ import (
 
 	"kioku/derive/vocab"
 	"kioku/internal/text"
-	"kioku/memory"
 )
 
 var (
@@ -15,9 +14,6 @@ var (
 	alsoCalled = text.NewRegexp(`^(?i:aka|a\.k\.a\.|also known as|alias|called|goes by|通称|愛称|あだ名|又名|别名|昵称|旧姓)[:：]?\s*`)
 	// hanCalled are forms of address with a surname or a part of the given name: 小王, 阿伟, 王经理.
 	hanCalled = text.NewRegexp(`^(?:[小老阿大]([\p{Han}]{1,2})|([\p{Han}])(?:先生|女士|老师|经理|医生|律师|教授|总|小姐|师傅|阿姨|同学|哥|姐|叔|姨|總|師傅|姐姐|哥哥))$`)
-	// latinNaming and hanNaming are a name and what stands behind it in brackets, in the middle of a text.
-	latinNaming = text.NewRegexp(`(\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+){0,3}) \(([^()\n]{2,40})\)`)
-	hanNaming   = text.NewRegexp(`([\p{Han}々]{1,6}|[\p{Katakana}ー・]{2,12})(さん|さま|様|くん|ちゃん|氏|先生)?[（(]([^()（）\n]{2,16})[)）]`)
 )
 
 // splitAliases returns a name without what stands behind it in brackets, and the aliases there: "Dario Conti (Dario, DC)". What is in
@@ -84,77 +80,4 @@ func shortens(alias, name string) bool {
 	}
 	m := hanCalled.FindStringSubmatch(short)
 	return m != nil && (m[1] != "" && (strings.HasPrefix(whole, m[1]) || strings.HasSuffix(whole, m[1])) || m[2] != "" && strings.HasPrefix(whole, m[2]))
-}
-
-// naming is a name with its aliases as somebody writes them in a text.
-type naming struct {
-	name    string
-	aliases []string
-	// sure says that the form alone tells that it is a person.
-	sure bool
-}
-
-// namings returns what names with aliases a text may have, and the text with the whole names in their places: "Bo (Bo Linden) called".
-func namings(text string) (bare string, found []naming) {
-	if !strings.ContainsAny(text, "(（") {
-		return text, nil
-	}
-	bare = latinNaming.ReplaceAllStringFunc(text, func(match string) string {
-		m := latinNaming.FindStringSubmatch(match)
-		shown := match
-		for before, head := range endings(m[1], ' ') { // "Met Bo" too
-			if name, aliases := splitAliases(head + " (" + m[2] + ")"); len(aliases) > 0 && isPersonName(name) {
-				found = append(found, naming{name: name, aliases: aliases})
-				shown = before + name
-			}
-		}
-		return shown
-	})
-	bare = hanNaming.ReplaceAllStringFunc(bare, func(match string) string {
-		m := hanNaming.FindStringSubmatch(match)
-		for before, head := range endings(m[1], 0) {
-			if name, aliases := splitAliases(head + m[2] + "（" + m[3] + "）"); len(aliases) > 0 && isCalled(head, m[2], m[3]) {
-				found = append(found, naming{name: name, aliases: aliases, sure: true})
-				return before + name
-			}
-		}
-		return match
-	})
-	return bare, found
-}
-
-// isCalled reports whether a name with a form of address and brackets behind it is certainly that of a person: 東京（東京都） is none.
-func isCalled(name, honorific, brackets string) bool {
-	if honorific != "" {
-		return isPersonName(name)
-	}
-	r, _ := utf8.DecodeRuneInString(name)
-	return hanCalled.MatchString(name) || hanCalled.MatchString(brackets) && strings.ContainsRune(surnames, r)
-}
-
-// endings yields what stands before an ending of a run, and the ending, the longest first. Endings begin behind the character at, or
-// anywhere if that is 0.
-func endings(run string, at byte) func(yield func(before, rest string) bool) {
-	return func(yield func(before, rest string) bool) {
-		for i := range run {
-			if (i == 0 || at == 0 || run[i-1] == at) && !yield(run[:i], run[i:]) {
-				return
-			}
-		}
-	}
-}
-
-// addNamings adds the aliases of names that are known to be those of people. What a paragraph says of them was added before.
-func (m *mentions) addNamings(text string) {
-	_, found := namings(plain(text))
-	for _, n := range found {
-		known := n.sure
-		for _, name := range append([]string{n.name}, n.aliases...) {
-			i, ok := m.at[vocab.Norm(name)]
-			known = known || ok && m.list[i].Entity.Type == vocab.Person
-		}
-		if known {
-			m.add(memory.EntityRef{Type: vocab.Person, Name: n.name}, roleMentioned, 0.7, n.aliases...)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,9 +84,6 @@ func (d *Document) identity(s span, e memory.Episode) string {
 		if l := &d.lines[i]; !l.isBlank() {
 			words = append(words, strings.Fields(analysis.Normalize(l.text))...)
 			words = append(words, "\x01"+l.speaker)
-			if name := d.listedPerson(l); name != "" {
-				words = append(words, d.firstNameOf(memory.EntityRef{Type: vocab.Person, Name: name})...)
-			}
 		}
 	}
 	content := strings.Join(words, " ")
@@ -134,20 +132,20 @@ func (d *Document) timeOf(day, headings string) time.Time {
 	}
 	hour, minute := 12, 0
 	if all := clock.FindAllStringSubmatch(headings, -1); all != nil {
-		if h, m := atoi(all[len(all)-1][1]), atoi(all[len(all)-1][2]); h < 24 && m < 60 {
+		h, _ := strconv.Atoi(all[len(all)-1][1])
+		m, _ := strconv.Atoi(all[len(all)-1][2])
+		if h < 24 && m < 60 {
 			hour, minute = h, m
 		}
 	}
 	return time.Date(at.Year(), at.Month(), at.Day(), hour, minute, 0, 0, d.rules.opt.Location)
 }
 
+// decisive are words of what matters later, and unfinished words of what is open.
 var (
-	decisive = gate{strings.Fields(`deci agree promis deadline launch releas signed married born died moved hired incident outage cause lesson never important
-		must remember 決定 決めた 決まった 合意 約束 締切 重要 忘れない 引っ越し 結婚 退職 入社 障害 教訓 决定 確定 确定 同意 答应 约定 截止 记住 搬家 结婚 离职 入职 故障 教训`),
-		text.NewRegexp(`(?i)\b(?:decid(?:ed|es?|ing)|decision|agreed|promised?|deadline|launch(?:ed)?|released?|signed|resigned|married|born|died|moved to|hired|incident|outage|root cause|lesson|never again|important|must not|remember)\b|` +
-			`決定|決めた|決まった|合意|約束|締切|重要|忘れない|引っ越し|結婚|退職|入社|障害|教訓|决定|確定|确定|同意|答应|约定|截止|记住|搬家|结婚|离职|入职|故障|教训`)}
-	unfinished = gate{strings.Fields(`] todo follow 要対応 要確認 対応待ち やること 宿題 未対応 待办 待辦 待处理 待處理 需要跟进`),
-		text.NewRegexp(`(?i)\[ \]|\btodo\b|\bfollow[- ]?up\b|要対応|要確認|対応待ち|やること|宿題|未対応|待办|待辦|待处理|待處理|需要跟进`)}
+	decisive = strings.Fields(`decided decision agreed promised deadline launched released signed resigned married born died moved hired incident outage lesson important
+		決定 決めた 決まった 合意 約束 締切 重要 忘れない 引っ越し 結婚 退職 入社 障害 教訓 决定 確定 确定 同意 答应 约定 截止 记住 搬家 结婚 离职 入职 故障 教训`)
+	unfinished = append(strings.Fields(`todo follow-up 要対応 要確認 対応待ち やること 宿題 未対応 待办 待辦 待处理 待處理 需要跟进`), "[ ]", "follow up")
 )
 
 // salience returns how much an episode matters by rule, in [0,1].
@@ -165,8 +163,8 @@ func salience(lines []line, e memory.Episode) float64 {
 	for i := range lines {
 		if lines[i].role == prose || lines[i].role == heading {
 			lower := strings.ToLower(lines[i].text)
-			decided = decided || decisive.matches(lines[i].text, lower)
-			open = open || unfinished.matches(lines[i].text, lower)
+			decided = decided || containsAny(lower, decisive...)
+			open = open || containsAny(lower, unfinished...)
 		}
 	}
 	if decided {

@@ -116,10 +116,6 @@ func TestEpisodeUIDSurvivesWhatDoesNotMatter(t *testing.T) {
 			t.Errorf("%s does not change the UID", name)
 		}
 	}
-	const people = "## People\n- Dario Venn: backend\n"
-	if strings.HasPrefix(uids("MEMORY.md", people+"- Dario Rossi: sales\n"), uids("MEMORY.md", people)) {
-		t.Error("the UID hides that Dario is two people now")
-	}
 	twice := r.Episodes(note("MEMORY.md", "- a\n- a\n"))
 	if len(twice) != 2 || twice[0].UID == twice[1].UID || twice[0].UID != r.Episodes(note("MEMORY.md", "- a\n"))[0].UID {
 		t.Error("equal episodes are not counted")
@@ -230,7 +226,7 @@ func TestTranscriptsAreCutIntoExchanges(t *testing.T) {
 	t.Parallel()
 	f := memory.SourceFile{Path: "sessions/a.jsonl", Source: memory.SourceSessions, Data: []byte(strings.Join([]string{
 		`{"meta":1}`,
-		`{"role":"User","text":"I live in Kobe.\nTODO: call Ana by Friday","at":"2026-11-19T23:30:00Z"}`,
+		`{"role":"User","text":"- City: Kobe\nTODO: call Ana by Friday","at":"2026-11-19T23:30:00Z"}`,
 		`{"role":"Tool","text":"output"}`,
 		`{"role":"Assistant","text":"You live in Rome.\n- [ ] plan","at":"2026-11-19T23:31:00Z"}`,
 		`{"role":"User","text":"[Bo] I live in Lyon. <private>hush","at":"2026-11-19T23:32:00Z"}`,
@@ -248,9 +244,6 @@ func TestTranscriptsAreCutIntoExchanges(t *testing.T) {
 	}
 	if episodes[0].Sensitivity != memory.Normal || episodes[1].Sensitivity != memory.Private {
 		t.Errorf("sensitivities %s and %s", episodes[0].Sensitivity, episodes[1].Sensitivity)
-	}
-	if diff := cmp.Diff([]string{"USER lives_in Kobe", "Bo lives_in Lyon", "USER lives_in Oslo"}, factsIn(t, r, f)); diff != "" {
-		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 	var loops []string
 	for _, c := range drawn(t, r, f) {
@@ -276,16 +269,12 @@ func TestDailyLogHasAnEpisodeALine(t *testing.T) {
 	if diff := cmp.Diff([]string{"1-1", "3-3"}, spans(r.Episodes(f))); diff != "" {
 		t.Errorf("episodes (-want +got):\n%s", diff)
 	}
-	// The agent wrote it: nothing of it is evidence about the owner.
-	if diff := cmp.Diff([]string{"Dario lives_in Rome"}, factsIn(t, r, f)); diff != "" {
-		t.Errorf("facts (-want +got):\n%s", diff)
-	}
 }
 
 func TestAgentsNotesSayNothingOfTheOwner(t *testing.T) {
 	t.Parallel()
 	f := note("USER.md", "- Lives in Porto <!-- kioku text=0123456789abcdef from=agent -->\n- The user likes tea <!-- kioku text=0123456789abcdef from=tool -->\n- Likes rowing <!-- kioku text=0123456789abcdef from=user -->\n")
-	if diff := cmp.Diff([]string{"USER likes rowing"}, factsIn(t, newRules(t, rule.Options{}), f)); diff != "" {
+	if diff := cmp.Diff([]string{"USER noted Likes rowing"}, factsIn(t, newRules(t, rule.Options{}), f)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 }
@@ -297,8 +286,8 @@ func TestOwnerNamesStandForTheOwner(t *testing.T) {
 		t.Fatalf("names (-want +got):\n%s", diff)
 	}
 	r := newRules(t, rule.Options{UserNames: names})
-	f := note("MEMORY.md", "- Rin likes tea.\n- 常葉さんは神戸に住んでいる。\n- Ana likes tea.\n")
-	if diff := cmp.Diff([]string{"USER likes tea", "USER lives_in 神戸", "Ana likes tea"}, factsIn(t, r, f)); diff != "" {
+	f := note("MEMORY.md", "## People\n- Rin Tokoha: tea\n- Ana Lima: tea\n\n## 常葉\n- City: 神戸\n")
+	if diff := cmp.Diff([]string{"USER noted tea", "Ana Lima noted tea", "USER lives_in 神戸"}, factsIn(t, r, f)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 }

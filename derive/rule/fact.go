@@ -2,214 +2,140 @@ package rule
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
-// maxObject and maxQuote are the maximum numbers of characters of an object and of a quotation.
-const (
-	maxObject = 120
-	maxQuote  = 200
+// maxObject is the maximum number of characters of an object, and maxNoted that of an item that is a fact as a whole.
+const maxObject, maxNoted = 120, 300
+
+var (
+	// labelled is an item that says by its first words what the rest is: "Time zone: Asia/Tokyo".
+	labelled = text.NewRegexp(`^([\p{L}][\p{L} \-]{0,24}?)\s*[:：]\s*(\S.*?)(?:[.。;；](?:\s.*)?)?$`)
+	// within is when a fact holds, as the views write it: "(since 2026-10)", "(2026-03 to 2026-07)".
+	within = text.NewRegexp(`\s*[(（](?:since (` + period + `)|until (` + period + `)|(` + period + `) ?(?:to|–|-|〜) ?(` + period + `))[)）]$`)
+	email  = text.NewRegexp(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	links  = text.NewRegexp(`\[\[(?:[^|\]]*\|)?([^|\]]+)\]\]|\[([^\]]+)\]\([^)\s]*\)`)
 )
 
-// found is a fact in a sentence.
-type found struct {
-	predicate, object string
-	kind              objectKind
-	// all is what follows the verb up to the end of the sentence.
-	all string
+// period is a day, a month or a year.
+const period = `\d{4}(?:-\d{2}(?:-\d{2})?)?`
+
+// labels are the predicates that the words before a colon name beside those that package vocab knows.
+var labels = map[string]string{
+	"address": "lives_in", "lives in": "lives_in", "workplace": "works_at", "works at": "works_at", "tz": "timezone_is", "born": "birthday_is",
+	"birth date": "birthday_is", "e-mail": "reached_at", "mobile": "reached_at", "hobbies": "interested_in", "current goal": "goal_is",
+	"current version": "version_is", "editor": "uses", "responsible for": "responsible_for", "goes by": "is_addressed_as", "job title": "role_is",
+
+	"名前": "name_is", "氏名": "name_is", "役割": "role_is", "職業": "role_is", "勤務先": "works_at", "会社": "works_at", "住所": "lives_in", "居住地": "lives_in",
+	"タイムゾーン": "timezone_is", "誕生日": "birthday_is", "生年月日": "birthday_is", "メール": "reached_at", "電話": "reached_at", "言語": "preferred_language_is",
+	"好き": "likes", "好物": "likes", "嫌い": "dislikes", "苦手": "dislikes", "趣味": "interested_in", "目標": "goal_is", "締切": "deadline_is", "期限": "deadline_is",
+	"状態": "status_is", "バージョン": "version_is", "呼び名": "is_addressed_as", "担当": "responsible_for",
+
+	"姓名": "name_is", "名字": "name_is", "职位": "role_is", "职业": "role_is", "角色": "role_is", "公司": "works_at", "单位": "works_at", "住址": "lives_in", "现居": "lives_in",
+	"时区": "timezone_is", "生日": "birthday_is", "出生日期": "birthday_is", "邮箱": "reached_at", "电话": "reached_at", "手机": "reached_at", "语言": "preferred_language_is",
+	"喜欢": "likes", "爱好": "interested_in", "不喜欢": "dislikes", "目标": "goal_is", "截止日期": "deadline_is", "状态": "status_is", "版本": "version_is", "昵称": "is_addressed_as",
+	"负责": "responsible_for",
 }
 
-// objects returns the objects of the fact: several if what follows the verb is a list of short ones and the predicate keeps them all.
-func (f found) objects(class vocab.Class) []string {
-	if class != vocab.Set || f.kind != thing {
-		return []string{f.object}
+// predicateOf returns the predicate that the words before a colon name, empty if they name none.
+func (d *Document) predicateOf(label string) string {
+	label = strings.ToLower(strings.TrimSpace(label))
+	if predicate, ok := labels[label]; ok {
+		return predicate
 	}
-	list := f.all
-	if at := strings.LastIndex(list, " and "); at > 0 && strings.Contains(list, ",") {
-		list = strings.TrimSuffix(list[:at], ",") + ", " + list[at+len(" and "):]
+	predicate, _ := d.rules.opt.Vocabulary.Predicate(label)
+	return predicate
+}
+
+// factsOf returns the facts that a paragraph about a subject states: what follows a label, and else, in a file of what stays true, the
+// item as it stands.
+func (d *Document) factsOf(p *paragraph, subject memory.EntityRef, m *mentions, e memory.Episode) []unit.Claim {
+	if !entitled(subject, p.speaker) {
+		return nil
 	}
-	items := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '、' || r == '，' })
-	for i, item := range items {
-		item = strings.Trim(text.OneLine(item), " .。\"“”'")
-		if item == "" || len(strings.Fields(item)) > 3 || utf8.RuneCountInString(item) > 30 || noThing.MatchString(item) || clauseWord.MatchString(item) {
-			return []string{f.object}
+	c := d.claim(unit.ClaimFact, p, e)
+	c.Subject, c.Confidence = subject, confidence(p.speaker)
+	var claims []unit.Claim
+	if p.address != "" {
+		c.Predicate, c.Object = "reached_at", p.address
+		claims = append(claims, c)
+	}
+	words := plain(p.text)
+	if keyed, ok := d.readLabel(c, words); ok {
+		if keyed[0].ObjectEntity != nil {
+			m.add(*keyed[0].ObjectEntity, roleMentioned, c.Confidence)
 		}
-		items[i] = item
+		return append(claims, keyed...)
 	}
-	if len(items) < 2 {
-		return []string{f.object}
+	if d.longTerm && p.item && p.indent == 0 && vocab.Norm(words) != "" {
+		c.Predicate, c.Object = vocab.Noted, text.Shorten(words, maxNoted)
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// readLabel returns the claims of a text that begins with a label, like c but for what they say; false if it begins with none.
+func (d *Document) readLabel(c unit.Claim, words string) ([]unit.Claim, bool) {
+	m := labelled.FindStringSubmatch(words)
+	if m == nil {
+		return nil, false
+	}
+	value := m[2]
+	if c.Predicate = d.predicateOf(m[1]); c.Predicate == "" {
+		return nil, false
+	}
+	if at := within.FindStringSubmatch(value); at != nil {
+		value = strings.TrimSuffix(value, at[0])
+		c.From, c.To = at[1]+at[3], vocab.Following(at[2]+at[4])
+	}
+	class, _ := d.rules.opt.Vocabulary.Class(c.Predicate)
+	var claims []unit.Claim
+	for _, object := range objects(strings.Trim(text.OneLine(value), ` ."“”'`), class) {
+		if object == "" || utf8.RuneCountInString(object) > maxObject {
+			return nil, false
+		}
+		c.Object, c.ObjectEntity = object, d.objectEntity(c.Predicate, object)
+		claims = append(claims, c)
+	}
+	return claims, true
+}
+
+// objects returns the objects of a value: several if it is a list of short ones, and the predicate keeps them all.
+func objects(value string, class vocab.Class) []string {
+	if class != vocab.Set {
+		return []string{value}
+	}
+	list := value
+	if at := strings.LastIndex(list, " and "); at > 0 && strings.Contains(list, ",") {
+		list = list[:at] + "," + list[at+len(" and "):]
+	}
+	items := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",、，", r) })
+	for i, item := range items {
+		if items[i] = strings.TrimSpace(item); len(strings.Fields(item)) > 3 || utf8.RuneCountInString(item) > 30 {
+			return []string{value}
+		}
 	}
 	return items
 }
 
-// clauseWord is in a clause, not in an item of a list.
-var clauseWord = text.NewRegexp(`(?i)\b(?:is|are|was|were|it|he|she|they|i|we|you|who|which|that|because|but|so|as|when|if|or|not|especially)\b|所以|因为|但|けど|から|ので`)
-
-var (
-	// leadingDay is a day at the beginning of an item: "2026-01-15: ...".
-	leadingDay = text.NewRegexp(`^\d{4}-\d{2}-\d{2}(?:[ T]\d{1,2}:\d{2})?\s*[:：,–—-]?\s+`)
-	keyValue   = text.NewRegexp(`^([\p{L}][\p{L} \-]{0,24}?)\s*[:：]\s*(\S.*)$`)
-	// clauseEnd is where the object of a fact ends in English.
-	clauseEnd = text.NewRegexp(`(?i)\s*(?:[;,!?—]|\.(?:\s|$)|\s[–-]\s|\s(?:because|but|although|though|while|whereas|when|if|so that|so|and (?:i|he|she|they|we|is|has|works|lives|likes|prefers|uses|never|does|can|will)|which|who|where|since|for now|these days|at the moment|now)\b)`)
-	placeEnd  = text.NewRegexp(`(?i)\s+(?:with|for|near|after|before|to|by|as|from|on|at|last|next|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|\d))\b`)
-	roleEnd   = text.NewRegexp(`(?i)\s+(?:at|for|in|with|from|who|on)\s`)
-	// noThing begins objects that say nothing by themselves.
-	noThing = text.NewRegexp(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
-	// noRole follows "works as" and is none: works as follows, as expected.
-	noRole     = text.NewRegexp(`^(?:follows?|expected|intended|designed|described|documented|advertised|usual|before|normal|planned|well|is|if|it|long|soon|part)\b`)
-	noThingHan = text.NewRegexp(`^(?:それ|これ|あれ|そこ|ここ|その|この|あの|そっち|こっち|どれ|何|みんな|这个|那个|这|那|它|他|她|什么|你|您|哪|一下)`)
-	adverbs    = text.NewRegexp(`(?i)\s+(?:the most|very much|so much|a lot|too|as well|any ?more|any longer|either|at all|more|best|really|again)$`)
-	passing    = text.NewRegexp(`(?i)^(?:the|my|his|her|our|their|such|so|a (?:good|nice|bit)|spending|seeing|hearing|getting|having|just)\b|\b(?:is|are|was|were|am|has|have|here|today|tonight)\b`)
-	hedge      = text.NewRegexp(`\bmay\b|(?i)\b(?:would|might|could|should|if|wish|maybe|perhaps|probably|not sure|used to|no longer|never|hope to|plan to|want to|going to)\b|かもしれ|だろう|たい(?:です|と思|$)|ではな|じゃな|でした$|だった$|可能|也许|也許|如果|打算|想要|想去|曾经|以前|不再|吗[？?]?$|かな`)
-)
-
-// findFact returns the fact that a sentence without its subject states. curated is set in files of what stays true and of people.
-func findFact(rest string, patterns []pattern, curated bool) (found, bool) {
-	for i := range patterns {
-		p := &patterns[i]
-		if p.curated && !curated {
-			continue
-		}
-		m := p.form.FindStringSubmatch(rest)
-		if m == nil {
-			continue
-		}
-		f := found{predicate: p.predicate, kind: p.object, all: m[1]}
-		f.object = objectOf(m[1], p.predicate, p.object)
-		if f.object == "" || !curated && isPassing(p.predicate, f.object) {
-			return found{}, false
-		}
-		return f, true
-	}
-	return found{}, false
-}
-
-// isPassing reports whether a sentence in a conversation is about what is just talked of: "I love the colours".
-func isPassing(predicate, object string) bool {
-	switch predicate {
-	case "likes", "dislikes", "prefers":
-		return utf8.RuneCountInString(object) > 60 || passing.MatchString(object)
-	}
-	return false
-}
-
-// findKeyed returns the fact of "key: value".
-func (d *Document) findKeyed(sentence string) (found, bool) {
-	m := keyValue.FindStringSubmatch(sentence)
-	if m == nil {
-		return found{}, false
-	}
-	predicate, ok := keys[strings.ToLower(strings.TrimSpace(m[1]))]
-	if !ok {
-		return found{}, false
-	}
-	f := found{predicate: predicate, object: text.OneLine(strings.TrimRight(m[2], ".。 ")), all: m[2]}
-	switch predicate {
-	case "likes", "dislikes", "interested_in", "uses", "avoids", "values":
-		f.kind = thing
-	case "lives_in":
-		f.kind = placeName
-	case "works_at":
-		f.kind = orgName
-	case "birthday_is", "deadline_is":
-		if !hasDigit.MatchString(f.object) {
-			return found{}, false
-		}
-	}
-	return f, f.object != "" && utf8.RuneCountInString(f.object) <= 2*maxObject
-}
-
-// objectOf returns the object of a fact from what follows its verb, empty if that is none.
-func objectOf(s, predicate string, kind objectKind) string {
-	if at := clauseEnd.FindStringIndex(s); at != nil && predicate != "prefers" || at != nil && predicate == "prefers" && strings.ContainsAny(s[at[0]:at[1]], ";!?.") {
-		s = s[:at[0]]
-	}
-	switch kind {
-	case placeName, orgName:
-		if at := placeEnd.FindStringIndex(s); at != nil {
-			s = s[:at[0]]
-		}
-		if at := strings.Index(s, " and "); at > 0 {
-			s = s[:at]
-		}
-	}
-	s = adverbs.ReplaceAllString(s, "")
-	if predicate == "role_is" {
-		if at := roleEnd.FindStringIndex(s + " "); at != nil {
-			s = s[:at[0]]
-		}
-		if noRole.MatchString(s) {
-			return ""
-		}
-	}
-	s = strings.Trim(text.OneLine(s), " 　.。,、，:：;\"“”'「」『』")
-	switch {
-	case s == "" || utf8.RuneCountInString(s) > maxObject:
-		return ""
-	case kind == placeName || kind == orgName:
-		if !isProperName(s) {
-			return ""
-		}
-	case kind == dateText:
-		if !hasDigit.MatchString(s) {
-			return ""
-		}
-	case kind == thing:
-		if noThing.MatchString(s) || noThingHan.MatchString(s) {
-			return ""
-		}
-	}
-	return s
-}
-
-// particle begins a word that stands beside names in lower case.
-var nameParticle = map[string]bool{"of": true, "the": true, "de": true, "da": true, "do": true, "la": true, "le": true, "van": true, "der": true, "am": true,
-	"del": true, "di": true, "e": true, "y": true, "and": true, "&": true, "upon": true}
-
-// isProperName reports whether all words of a text are capitalised or written in a script without capitals.
-func isProperName(s string) bool {
-	words := strings.Fields(s)
-	if len(words) > 5 || len(words) == 0 {
-		return false
-	}
-	capital := false
-	for _, w := range words {
-		r, _ := utf8.DecodeRuneInString(strings.TrimLeft(w, "(\"'"))
-		switch {
-		case unicode.IsUpper(r) || isWide(r) || unicode.In(r, unicode.Hangul, unicode.Cyrillic):
-			capital = true
-		case unicode.IsDigit(r) || nameParticle[strings.ToLower(w)]:
-		default:
-			return false
-		}
-	}
-	first := strings.ToLower(strings.Trim(words[0], ".,"))
-	return capital && !(len(words) == 1 && common[first]) && first != "i" && !noThingHan.MatchString(s)
-}
-
-// plain returns a sentence without the marks of emphasis, links and code.
-func plain(s string) string {
-	if strings.Contains(s, "[") {
-		s = wikiMarks.ReplaceAllString(linkMarks.ReplaceAllString(s, "$1"), "$1")
-	}
-	return strings.TrimSpace(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
-}
-
-var (
-	linkMarks = text.NewRegexp(`\[([^\]]+)\]\([^)\s]*\)`)
-	wikiMarks = text.NewRegexp(`\[\[(?:[^|\]]*\|)?([^|\]]+)\]\]`)
-)
-
-// placeRef returns the entity that an object names, nil if it names none for sure.
-func placeRef(f found) *memory.EntityRef {
-	kind := map[objectKind]string{placeName: vocab.Place, orgName: vocab.Org}[f.kind]
-	if kind == "" || !isProperName(f.object) || utf8.RuneCountInString(f.object) > 40 {
+// objectEntity returns the place or the organisation that an object names, nil if it names none.
+func (d *Document) objectEntity(predicate, object string) *memory.EntityRef {
+	kind := map[string]string{"lives_in": vocab.Place, "works_at": vocab.Org}[predicate]
+	if kind == "" || !fitsHeading(object, kind) {
 		return nil
 	}
-	return &memory.EntityRef{Type: kind, Name: f.object}
+	return &memory.EntityRef{Type: kind, Name: object}
+}
+
+// plain returns a text without the marks of emphasis, links and code.
+func plain(s string) string {
+	if strings.Contains(s, "[") {
+		s = links.ReplaceAllString(s, "$1$2")
+	}
+	return strings.TrimSpace(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
 }

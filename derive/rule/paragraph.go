@@ -15,22 +15,15 @@ type paragraph struct {
 	text string
 	// first and last line, by their numbers in the file.
 	first, last int
-	// starts are the offsets in text at which the lines begin.
-	starts []int
-	lines  []int // their numbers
-	item   bool
-	indent int
+	item        bool
+	indent      int
+	// quote is the text as it stood before a name at its beginning was removed, and address the address behind that name.
+	quote, address string
 	// task is ' ' or 'x' for an item with a check box, 0 for none.
 	task     byte
 	speaker  string
 	headings string
 	level    memory.Sensitivity
-}
-
-// sentence is a part of a paragraph.
-type sentence struct {
-	text        string
-	first, last int // numbers of lines
 }
 
 // maxParagraph is the length in bytes from which on a paragraph gets no further line. It bounds what one costs.
@@ -81,8 +74,8 @@ func (p *paragraph) add(text string, l *line) {
 	if p.text != "" && !joinsDirectly(p.text, text) {
 		p.text += " "
 	}
-	p.starts, p.lines = append(p.starts, len(p.text)), append(p.lines, l.number)
 	p.text += text
+	p.quote = p.text
 	p.last = l.number
 	p.level = max(p.level, l.sensitivity)
 }
@@ -96,47 +89,4 @@ func joinsDirectly(a, b string) bool {
 
 func isWide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFFEF
-}
-
-// abbreviations end with a full stop and end no sentence.
-var abbreviations = text.NewRegexp(`(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|etc|approx|No|Inc|Ltd|[A-Z])\.$`)
-
-// maxAbbreviation is the length of the longest abbreviation with its full stop and the character before it.
-const maxAbbreviation = len(" approx.")
-
-// sentences returns the sentences of the paragraph.
-func (p *paragraph) sentences() []sentence {
-	var out []sentence
-	from := 0
-	cut := func(to int) {
-		if text := strings.TrimSpace(p.text[from:to]); text != "" {
-			out = append(out, sentence{text, p.lineAt(from), p.lineAt(to - 1)})
-		}
-		from = to
-	}
-	for i, r := range p.text {
-		end := i + utf8.RuneLen(r)
-		switch r {
-		case '。', '！', '？', '；':
-			cut(end)
-		case '.', '!', '?', ';':
-			rest := p.text[end:]
-			if strings.HasPrefix(rest, " ") && !abbreviations.MatchString(p.text[max(from, end-maxAbbreviation):end]) {
-				cut(end)
-			}
-		}
-	}
-	cut(len(p.text))
-	return out
-}
-
-// lineAt returns the number of the line at an offset of the text.
-func (p *paragraph) lineAt(offset int) int {
-	number := p.first
-	for i, start := range p.starts {
-		if start <= offset {
-			number = p.lines[i]
-		}
-	}
-	return number
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Version is the number of these rules. Episodes that were read by rules of another version are read again.
-const Version = 4
+const Version = 5
 
 // maxEpisodeTokens is about how many tokens an episode of Markdown has at most, unless one line has more.
 const maxEpisodeTokens = 800
@@ -84,17 +84,15 @@ type Document struct {
 	lines []line
 	about fileSubject
 	heads map[string]headingSubject // by path of headings
-	// firstNames are the whole names of the people in lists, by their first words.
-	firstNames map[string]map[string]bool
 	// sensitivity of the whole file, and sectioned says that each section of level 2 is an episode.
 	sensitivity memory.Sensitivity
 	longTerm    bool
 	sectioned   bool
-	// asForm is set if the front matter is that of a form; form says that the file is one, once formKnown is set.
-	asForm, form, formKnown bool
-	episodes                []memory.Episode
-	spans                   []span         // of the episodes in lines
-	byUID                   map[string]int // indices of the episodes
+	// asForm is set if the front matter is that of the template of an issue.
+	asForm   bool
+	episodes []memory.Episode
+	spans    []span         // of the episodes in lines
+	byUID    map[string]int // indices of the episodes
 }
 
 // span is a run of lines of a document, to excluded.

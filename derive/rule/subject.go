@@ -42,9 +42,12 @@ var groups = []struct {
 	{vocab.Topic, text.NewRegexp(`^(?i:topics?|トピック|话题|主题)$`)},
 }
 
+// timeOfDay begins the heading of a note that Kioku has written.
+var timeOfDay = text.NewRegexp(`^\d{1,2}:\d{2}\s*[-–—]?\s*`)
+
 // groupOf returns the type of the entities of a group, empty if a title names none.
 func groupOf(title string) string {
-	title = strings.Trim(title, " *_:：")
+	title = strings.Trim(timeOfDay.ReplaceAllString(title, ""), " *_:：")
 	for _, g := range groups {
 		if g.words.MatchString(title) {
 			return g.kind
@@ -135,11 +138,9 @@ func titlesOf(headings string) []string {
 type headingSubject struct {
 	// group is the type of the entities of which the text is a list; empty if it is none.
 	group string
-	// ref is the entity that the text is about; zero if the headings name none. sure is false if only the text can tell that the
-	// heading is a name.
+	// ref is the entity that the text is about; zero if the headings name none.
 	ref     memory.EntityRef
 	aliases []string
-	sure    bool
 }
 
 // headingSubject returns what the headings above a line are about.
@@ -162,12 +163,15 @@ func (d *Document) readHeadings(headings string) headingSubject {
 		switch {
 		case groupOf(title) != "":
 			s = headingSubject{group: groupOf(title)}
+		case d.isUser(name) && (s.group != "" || d.longTerm):
+			s = headingSubject{ref: vocab.User()}
 		case s.group != "" && fitsHeading(name, s.group):
-			s = headingSubject{ref: memory.EntityRef{Type: s.group, Name: name}, aliases: aliases, sure: true}
+			s = headingSubject{ref: memory.EntityRef{Type: s.group, Name: name}, aliases: aliases}
 		case aboutUser.MatchString(strings.Trim(title, " *_:：")) && d.longTerm:
-			s = headingSubject{ref: vocab.User(), sure: true}
-		case d.longTerm && s.ref == (memory.EntityRef{}) && fitsKind(name, vocab.Person) && !commonTitle(name):
-			s = headingSubject{ref: memory.EntityRef{Type: vocab.Person, Name: name}, aliases: aliases}
+			s = headingSubject{ref: vocab.User()}
+		case d.longTerm && s.group == "" && s.ref == (memory.EntityRef{}) && isPersonName(name):
+			// It has the form of a name; of what, other notes tell.
+			s = headingSubject{ref: memory.EntityRef{Type: vocab.Topic, Name: name}, aliases: aliases}
 		case s.group != "":
 			s = headingSubject{}
 		}

@@ -46,6 +46,9 @@ var classes = map[string]Class{
 	"responsible_for": Set, "reached_at": Set,
 }
 
+// Noted is the predicate of what a person has written down as it stands: an item of MEMORY.md. Models do not use it.
+const Noted = "noted"
+
 // aliases are other names of predicates that models and people write.
 var aliases = map[string]string{
 	"is_named": "name_is", "name": "name_is", "called": "name_is", "full_name": "name_is",
@@ -138,7 +141,7 @@ func (v *Vocabulary) Fingerprint() string {
 // Class returns the class of a predicate. It returns false for one that is not in the vocabulary, and for aliases.
 func (v *Vocabulary) Class(predicate string) (Class, bool) {
 	class, ok := v.classes[predicate]
-	return class, ok
+	return class, ok || predicate == Noted
 }
 
 // Predicate returns the predicate with a name or an alias, whatever its case and whether its words are joined by underscores,

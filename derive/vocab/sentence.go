@@ -23,6 +23,10 @@ var verbs = map[string]string{
 // unit without a payload.
 func Text(u memory.Unit) string {
 	switch {
+	case u.Fact != nil && u.Fact.Predicate == Noted && IsUser(u.Fact.Subject):
+		return Says(*u.Fact)
+	case u.Fact != nil && u.Fact.Predicate == Noted:
+		return subjectName(u.Fact.Subject) + ": " + Says(*u.Fact)
 	case u.Fact != nil:
 		return subjectName(u.Fact.Subject) + " " + Says(*u.Fact)
 	case u.Loop != nil:
@@ -40,6 +44,9 @@ func Says(f memory.Fact) string {
 		verb = strings.ReplaceAll(f.Predicate, "_", " ")
 	}
 	text := verb + " " + oneLine(f.Object)
+	if f.Predicate == Noted {
+		text = oneLine(f.Object)
+	}
 	if span := Span(f.From, f.To); span != "" {
 		text += " (" + span + ")"
 	}
@@ -64,11 +71,17 @@ func Span(from, to string) string {
 }
 
 // before returns the day, month or year before another one.
-func before(period string) string {
+func before(period string) string { return neighbour(period, -1) }
+
+// Following returns the day, month or year after another one. It returns what is none of them as it is.
+func Following(period string) string { return neighbour(period, 1) }
+
+// neighbour returns the day, month or year that is n after another one.
+func neighbour(period string, n int) string {
 	for _, unit := range []struct {
 		layout              string
 		years, months, days int
-	}{{"2006-01-02", 0, 0, -1}, {"2006-01", 0, -1, 0}, {"2006", -1, 0, 0}} {
+	}{{time.DateOnly, 0, 0, n}, {"2006-01", 0, n, 0}, {"2006", n, 0, 0}} {
 		if t, err := time.Parse(unit.layout, period); err == nil {
 			return t.AddDate(unit.years, unit.months, unit.days).Format(unit.layout)
 		}

@@ -1,6 +1,4 @@
-// Package week sums up episodes without a model: it chooses those that matter most and quotes a sentence of each. Nothing in a
-// summary by rule is in other words than those of the notes. All functions are pure.
-package week
+package view
 
 import (
 	"cmp"
@@ -36,15 +34,13 @@ type Line struct {
 	Speaker string
 	// Text as it stands in the note.
 	Text string
-	// Claims are the quotes of the facts and loops that it states.
-	Claims []string
 }
 
-// About returns a summary of episodes: its Text, of at most 600 characters, quotes one sentence of each of at most five episodes
+// SumUp returns a summary of episodes by rule, in no other words than those of the notes: its Text, of at most 600 characters, quotes one sentence of each of at most five episodes
 // in the order of time, and its Events are these episodes. The most salient ones are chosen, then the newest, and from different days
 // if there are several. It returns false if there is no sentence to quote. Scope, Key and days are left to the caller. The order of
 // the episodes does not matter. With the name of a person or topic it quotes of each episode a sentence with the name, if there is one.
-func About(name string, episodes []Episode) (memory.Summary, bool) {
+func SumUp(name string, episodes []Episode) (memory.Summary, bool) {
 	var all []event
 	for _, e := range episodes {
 		if s, ok := quote(vocab.Norm(name), e.Lines); ok {
@@ -54,12 +50,12 @@ func About(name string, episodes []Episode) (memory.Summary, bool) {
 	slices.SortFunc(all, func(a, b event) int {
 		return cmp.Or(cmp.Compare(b.Salience, a.Salience), b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.UID, b.UID))
 	})
-	chosen := choose(all)
+	chosen := chooseEvents(all)
 	if len(chosen) == 0 {
 		return memory.Summary{}, false
 	}
 	slices.SortFunc(chosen, func(a, b event) int { return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(a.UID, b.UID)) })
-	return write(chosen), true
+	return summaryOf(chosen), true
 }
 
 // event is an episode and what is quoted of it.
@@ -68,8 +64,8 @@ type event struct {
 	sentence
 }
 
-// choose returns the first events that say different things, not more than maxOfDay of one day as long as there are others.
-func choose(all []event) []event {
+// chooseEvents returns the first events that say different things, not more than maxOfDay of one day as long as there are others.
+func chooseEvents(all []event) []event {
 	var chosen, later []event
 	said, days := map[string]bool{}, map[string]int{}
 	for _, e := range all {
@@ -78,7 +74,7 @@ func choose(all []event) []event {
 		} else {
 			said[n] = true
 		}
-		if days[e.day()]++; days[e.day()] > maxOfDay {
+		if days[e.Date]++; days[e.Date] > maxOfDay {
 			later = append(later, e)
 			continue
 		}
@@ -88,18 +84,15 @@ func choose(all []event) []event {
 	return chosen[:min(len(chosen), maxEvents)]
 }
 
-// day returns the day of an episode, empty if it has none.
-func (e event) day() string { return e.Date }
-
-// write returns the summary of the events.
-func write(events []event) memory.Summary {
+// summaryOf returns the summary of the events.
+func summaryOf(events []event) memory.Summary {
 	var s memory.Summary
 	room := maxChars / len(events)
 	var lines []string
 	for _, e := range events {
 		begin, end := "", ""
-		if e.day() != "" {
-			begin = e.day() + " "
+		if e.Date != "" {
+			begin = e.Date + " "
 		}
 		if e.speaker != memory.SpeakerNote && e.speaker != memory.SpeakerUser {
 			end = fmt.Sprintf(" (%s)", text.Shorten(text.OneLine(e.speaker), 20))

@@ -1,4 +1,4 @@
-package week_test
+package view_test
 
 import (
 	"fmt"
@@ -10,23 +10,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/week"
+	"kioku/derive/view"
 	"kioku/memory"
 )
 
 // episode returns an episode at noon of a day of November 2026, of lines of one speaker.
-func episode(uid string, day int, salience float64, speaker, text string) week.Episode {
+func episode(uid string, day int, salience float64, speaker, text string) view.Episode {
 	at := time.Date(2026, 11, day, 12, 0, 0, 0, time.UTC)
-	e := week.Episode{Episode: memory.Episode{UID: uid, Date: at.Format(time.DateOnly), OccurredAt: at, Salience: salience}}
+	e := view.Episode{Episode: memory.Episode{UID: uid, Date: at.Format(time.DateOnly), OccurredAt: at, Salience: salience}}
 	for line := range strings.SplitSeq(text, "\n") {
-		e.Lines = append(e.Lines, week.Line{Speaker: speaker, Text: line})
+		e.Lines = append(e.Lines, view.Line{Speaker: speaker, Text: line})
 	}
 	return e
 }
 
-func TestAboutQuotesTheEpisodesThatMatterMost(t *testing.T) {
+func TestSumUpQuotesTheEpisodesThatMatterMost(t *testing.T) {
 	t.Parallel()
-	episodes := []week.Episode{
+	episodes := []view.Episode{
 		episode("a", 16, .9, "note", "## 10:00 - decision\n- We **decided** to use [SQLite](https://sqlite.org). It is one file.\n"),
 		episode("b", 17, .1, "note", "Nothing much happened today"),
 		episode("c", 18, .5, "user", "来週ポルトに引っ越します。荷物は来月届きます。"),
@@ -36,7 +36,7 @@ func TestAboutQuotesTheEpisodesThatMatterMost(t *testing.T) {
 		episode("g", 20, .2, "note", "```\nvar code = \"is not quoted\"\n```\n| a | b |\n<div>\nOK.\nDr. Silva has called about the flat."),
 		episode("h", 21, .8, "note", "We decided to use SQLite."),
 	}
-	got, ok := week.About("", episodes)
+	got, ok := view.SumUp("", episodes)
 	// The episode of the 21st says what the more salient one of the 16th says.
 	want := memory.Summary{
 		Text: `2026-11-16 “We decided to use SQLite.”
@@ -53,72 +53,54 @@ func TestAboutQuotesTheEpisodesThatMatterMost(t *testing.T) {
 	}
 	for i := range 20 {
 		rand.New(rand.NewPCG(1, uint64(i))).Shuffle(len(episodes), func(a, b int) { episodes[a], episodes[b] = episodes[b], episodes[a] })
-		if again, _ := week.About("", episodes); !cmp.Equal(got, again) {
+		if again, _ := view.SumUp("", episodes); !cmp.Equal(got, again) {
 			t.Fatalf("in another order: %s", cmp.Diff(got, again))
 		}
 	}
 }
 
-func TestAboutTakesTheThirdOfADayIfThereIsNothingElse(t *testing.T) {
+func TestSumUpTakesTheThirdOfADayIfThereIsNothingElse(t *testing.T) {
 	t.Parallel()
-	got, ok := week.About("", []week.Episode{episode("a", 16, .9, "note", "The first of the day."), episode("b", 16, .8, "note", "The second of the day."),
+	got, ok := view.SumUp("", []view.Episode{episode("a", 16, .9, "note", "The first of the day."), episode("b", 16, .8, "note", "The second of the day."),
 		episode("c", 16, .7, "note", "The third of the day.")})
 	if !ok || len(got.Events) != 3 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestAboutPrefersSentencesWithTheName(t *testing.T) {
+func TestSumUpPrefersSentencesWithTheName(t *testing.T) {
 	t.Parallel()
-	episodes := []week.Episode{episode("a", 16, .5, "note", "The flat is cold. Dário brought a heater. He is kind."),
+	episodes := []view.Episode{episode("a", 16, .5, "note", "The flat is cold. Dário brought a heater. He is kind."),
 		episode("b", 17, .5, "assistant", "I have written to dario about it."), episode("c", 18, .5, "user", "Tomorrow the heater goes back.")}
-	got, ok := week.About("Dario", episodes)
+	got, ok := view.SumUp("Dario", episodes)
 	want := "2026-11-16 “Dário brought a heater.”\n2026-11-17 “I have written to dario about it.” (assistant)\n2026-11-18 “Tomorrow the heater goes back.”"
 	if diff := cmp.Diff(want, got.Text); diff != "" || !ok {
 		t.Error(ok, diff)
 	}
 }
 
-func TestAboutPrefersSentencesThatStateSomething(t *testing.T) {
+func TestSumUpOfNothingIsNoSummary(t *testing.T) {
 	t.Parallel()
-	en := episode("a", 16, .5, "note", "It was raining. - [ ] Call the plumber about the tap\nAll went well. Ana lives in Porto. She is glad.")
-	en.Lines[1].Claims = []string{"Ana lives in Porto."}
-	ja := episode("b", 17, .5, "note", "決まったそうです。折戸さんは神戸に住んでいます。")
-	ja.Lines[0].Claims = []string{"折戸さんは神戸に住んでいます"}
-	zh := episode("c", 18, .5, "user", "今天很热。鹿小满住在泉州。")
-	zh.Lines[0].Claims = []string{"鹿小满住在泉州"}
-	guess := episode("d", 19, .5, "assistant", "Dario lives in Trieste.\n")
-	guess.Lines[0].Claims = []string{"Dario lives in Trieste."}
-	guess.Lines[1] = week.Line{Speaker: "user", Text: "Where does Dario live?"}
-	got, _ := week.About("", []week.Episode{en, ja, zh, guess})
-	want := "2026-11-16 “Ana lives in Porto.”\n2026-11-17 “折戸さんは神戸に住んでいます。”\n2026-11-18 “鹿小满住在泉州。”\n2026-11-19 “Where does Dario live?”"
-	if diff := cmp.Diff(want, got.Text); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestAboutOfNothingIsNoSummary(t *testing.T) {
-	t.Parallel()
-	for name, episodes := range map[string][]week.Episode{
+	for name, episodes := range map[string][]view.Episode{
 		"no episodes": nil,
 		"headings":    {episode("a", 16, .9, "note", "# One\n## Two\n---\n\nOK!\nhttps://example.org/a-long-address")},
 		"tools":       {episode("a", 16, .9, "tool", "The tool has printed a lot of text.")},
 	} {
-		if got, ok := week.About("", episodes); ok || got.Text != "" {
+		if got, ok := view.SumUp("", episodes); ok || got.Text != "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-func FuzzAbout(f *testing.F) {
+func FuzzSumUp(f *testing.F) {
 	f.Add("One sentence is here. Another.\n- [ ] todo: call", "Dario", uint8(5))
 	f.Add(strings.Repeat("長い文章です", 200), "長い", uint8(3))
 	f.Fuzz(func(t *testing.T, text, name string, n uint8) {
-		var episodes []week.Episode
+		var episodes []view.Episode
 		for i := range int(n%8) + 1 {
 			episodes = append(episodes, episode(fmt.Sprint(i), 1+i, .5, name, fmt.Sprint(text, i)))
 		}
-		s, ok := week.About(name, episodes)
+		s, ok := view.SumUp(name, episodes)
 		if n := utf8.RuneCountInString(s.Text); n > 600 || ok != (n > 0) || len(s.Events) > 5 || !utf8.ValidString(s.Text) {
 			t.Errorf("%d characters in %d events, %v", n, len(s.Events), ok)
 		}

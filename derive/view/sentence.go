@@ -1,8 +1,7 @@
-package week
+package view
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -31,7 +30,7 @@ var (
 )
 
 // quote returns the sentence of an episode that stands for it: the first with a name if there is one, else the first, of the owner
-// before all others, and of each those that state a fact or a loop before those that do not. What tools said and code are not quoted.
+// before all others. What tools said and code are not quoted.
 func quote(name string, lines []Line) (sentence, bool) {
 	var best sentence
 	rank, inCode := 0, false
@@ -45,9 +44,6 @@ func quote(name string, lines []Line) (sentence, bool) {
 		}
 		for _, s := range sentences(plain(l.Text)) {
 			r := 1
-			if states(s, l.Claims) {
-				r++
-			}
 			if l.Speaker == memory.SpeakerNote || l.Speaker == memory.SpeakerUser {
 				r += 2
 			}
@@ -60,14 +56,6 @@ func quote(name string, lines []Line) (sentence, bool) {
 		}
 	}
 	return best, rank > 0
-}
-
-// states reports whether a sentence has one of the quotes, or is a part of it.
-func states(s string, quotes []string) bool {
-	return slices.ContainsFunc(quotes, func(q string) bool {
-		q = plain(q)
-		return q != "" && (strings.Contains(s, q) || strings.Contains(q, s))
-	})
 }
 
 // plain returns a line without marks of Markdown.

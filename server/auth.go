@@ -113,10 +113,30 @@ func (c caller) reaches(agent string) bool { return c.everyone || slices.Contain
 func callerOf(ctx context.Context) caller { return currentCall(ctx).caller }
 
 // agentRequest is a request to one agent.
-type agentRequest interface {
-	proto.Message
-	GetAgent() string
+type agentRequest interface{ GetAgent() string }
+
+// OfAgent is the part of a request that names an agent.
+type OfAgent struct {
+	// Agent is the id of the agent; empty means the only one that the caller may reach.
+	Agent string `json:"agent,omitempty"`
 }
+
+// GetAgent returns the agent.
+func (o *OfAgent) GetAgent() string { return o.Agent }
+
+// setAgent writes the id of the agent into a request that names none.
+func setAgent(req agentRequest, id string) {
+	switch r := req.(type) {
+	case proto.Message:
+		m := r.ProtoReflect()
+		m.Set(m.Descriptor().Fields().ByName("agent"), protoreflect.ValueOfString(id))
+	case interface{ SetAgent(string) }:
+		r.SetAgent(id)
+	}
+}
+
+// SetAgent sets the agent.
+func (o *OfAgent) SetAgent(id string) { o.Agent = id }
 
 // authorize returns the memory or sidecar of the agent of a request if the caller may reach the agent, or the first error of
 // checks of the request. If the request names no agent and the caller may reach only one, authorize writes its id into the
@@ -130,8 +150,7 @@ func authorize[T any](ctx context.Context, of map[string]T, req agentRequest, ch
 			return none, &memory.InputError{Field: "agent", Problem: "is required" + knownAgents(ids)}
 		}
 		agent = ids[0]
-		m := req.ProtoReflect()
-		m.Set(m.Descriptor().Fields().ByName("agent"), protoreflect.ValueOfString(agent))
+		setAgent(req, agent)
 	}
 	if err := kioku.CheckAgent(agent); err != nil {
 		return none, err

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -288,15 +287,6 @@ type CouncilOps struct {
 
 // Council are the operations for those who call them.
 var Council = councilOps(nil)
-
-// all returns the operations as a list.
-func (o CouncilOps) all() (list []op.Any) {
-	v := reflect.ValueOf(o)
-	for i := range v.NumField() {
-		list = append(list, v.Field(i).Interface().(op.Any))
-	}
-	return list
-}
 
 // councilOps returns the operations of the council of a server.
 func councilOps(s *Server) CouncilOps {

@@ -38,7 +38,7 @@ type forwarded struct {
 var readers = []protoreflect.Name{
 	"MemorySearch", "MemoryGet", "Explain", "Status", "ListAgents", "ListFiles", "ListLinks", "ListChunks", "MemoryMap", "Activity", "EstimateEmbedding", "WatchEvents", "ListRevisions",
 	"ListUnits", "GetUnit", "UnitHistory", "ListEntities", "DeriveStatus", "EstimateDerive",
-	"Log", "ShowFile", "DiffFiles", "SearchPast",
+	"SearchPast",
 }
 
 // descs returns the descriptions of the services whose methods forward.

@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +17,17 @@ import (
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/server/op"
 )
 
+// thenClient is a service and a connection for operations that reach the same notes.
+type thenClient struct {
+	kiokuv1.HistoryServiceClient
+	conn http.RoundTripper
+}
+
 // historyOf returns a client of the history of a folder that git has a version of, of the first of October 2026.
-func historyOf(t *testing.T) kiokuv1.HistoryServiceClient {
+func historyOf(t *testing.T) thenClient {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("the program git is not installed")
@@ -39,7 +48,7 @@ func historyOf(t *testing.T) kiokuv1.HistoryServiceClient {
 }
 
 // historyClient returns a client of the history of a folder.
-func historyClient(t *testing.T, ws string) kiokuv1.HistoryServiceClient {
+func historyClient(t *testing.T, ws string) thenClient {
 	t.Helper()
 	m, err := kioku.Open(t.Context(), kioku.Options{Workspace: ws, StateDir: t.TempDir(), Location: time.UTC})
 	if err != nil {
@@ -61,27 +70,28 @@ func historyClient(t *testing.T, ws string) kiokuv1.HistoryServiceClient {
 			t.Error(err)
 		}
 	})
-	return c
+	return thenClient{c, s.LocalOperations()}
 }
 
 func TestHistoryServiceAnswersFromGit(t *testing.T) {
 	t.Parallel()
 	c := historyOf(t)
-	then := &kiokuv1.Moment{Time: timestamppb.New(time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC))}
-	log, err := c.Log(t.Context(), &kiokuv1.LogRequest{})
-	if err != nil || len(log.GetChanges()) != 1 || log.Changes[0].GetChange() != memory.FileAdded || log.Changes[0].GetVersion().GetSubject() != "first" {
-		t.Errorf("Log: %v, %v", log, err)
+	ops, at := server.NotesThen, memory.Moment{Time: time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC)}
+	log, err := ops.Log.Call(t.Context(), c.conn, server.HistoryLog{})
+	if err != nil || len(log) != 1 || log[0].Change != memory.FileAdded || log[0].Subject != "first" {
+		t.Fatalf("Log: %v, %v", log, err)
 	}
-	file, err := c.ShowFile(t.Context(), &kiokuv1.ShowFileRequest{Path: "MEMORY.md", At: then})
-	if err != nil || file.GetText() != "- Ines lives in Porto.\n" || file.GetVersion().GetHistory() != memory.HistoryGit {
-		t.Errorf("ShowFile: %v, %v", file, err)
+	file, err := ops.Show.Call(t.Context(), c.conn, server.ShowFile{Path: "MEMORY.md", At: at})
+	if err != nil || file.Text != "- Ines lives in Porto.\n" || file.Version.History != memory.HistoryGit {
+		t.Errorf("Show: %v, %v", file, err)
 	}
-	diff, err := c.DiffFiles(t.Context(), &kiokuv1.DiffFilesRequest{From: then})
-	if err != nil || len(diff.GetFiles()) != 0 || diff.GetTo().GetId() != "" {
-		t.Errorf("DiffFiles: %v, %v", diff, err)
+	diff, err := ops.Diff.Call(t.Context(), c.conn, server.DiffFiles{From: at})
+	if err != nil || len(diff.Files) != 0 || diff.To.ID != "" {
+		t.Errorf("Diff: %v, %v", diff, err)
 	}
+	then := &kiokuv1.Moment{Time: timestamppb.New(at.Time)}
 	found, err := c.SearchPast(t.Context(), &kiokuv1.SearchPastRequest{Search: &kiokuv1.MemorySearchRequest{Query: "where does Ines live"}, At: then})
-	if err != nil || len(found.GetAnswer().GetResults()) != 1 || found.GetVersion().GetId() != log.GetChanges()[0].GetVersion().GetId() {
+	if err != nil || len(found.GetAnswer().GetResults()) != 1 || found.GetVersion().GetId() != log[0].ID {
 		t.Errorf("SearchPast: %v, %v", found, err)
 	}
 }
@@ -89,43 +99,50 @@ func TestHistoryServiceAnswersFromGit(t *testing.T) {
 func TestHistoryServiceRefuses(t *testing.T) {
 	t.Parallel()
 	c, without := historyOf(t), historyClient(t, t.TempDir())
-	early := &kiokuv1.Moment{Time: timestamppb.New(time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))}
-	both := &kiokuv1.Moment{Time: early.Time, Revision: "HEAD"}
-	show := func(c kiokuv1.HistoryServiceClient, path string, at *kiokuv1.Moment) error {
-		_, err := c.ShowFile(t.Context(), &kiokuv1.ShowFileRequest{Path: path, At: at})
+	early := memory.Moment{Time: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
+	ops := server.NotesThen
+	show := func(c thenClient, path string, at memory.Moment) error {
+		_, err := ops.Show.Call(t.Context(), c.conn, server.ShowFile{Path: path, At: at})
 		return err
 	}
 	showUpTo := func(ceiling string) error {
-		_, err := c.ShowFile(t.Context(), &kiokuv1.ShowFileRequest{Path: "MEMORY.md", MaxSensitivity: ceiling})
+		_, err := ops.Show.Call(t.Context(), c.conn, server.ShowFile{Path: "MEMORY.md", MaxSensitivity: ceiling})
 		return err
 	}
 	search := func(req *kiokuv1.SearchPastRequest) error {
 		_, err := c.SearchPast(t.Context(), req)
 		return err
 	}
-	undo := func(req *kiokuv1.UndoWritesRequest) error {
-		_, err := c.UndoWrites(t.Context(), req)
+	undo := func(w memory.UndoWrites) error {
+		_, err := ops.Undo.Call(t.Context(), c.conn, server.UndoWrites{UndoWrites: w})
 		return err
 	}
 	for name, got := range map[string]struct {
 		err  error
-		want codes.Code
+		want string
 	}{
-		"no history":       {show(without, "MEMORY.md", nil), codes.FailedPrecondition},
-		"too early":        {show(c, "MEMORY.md", early), codes.NotFound},
-		"no note":          {show(c, ".git/config", nil), codes.NotFound},
-		"nobody knows":     {showUpTo("normal"), codes.InvalidArgument},
-		"no ceiling":       {showUpTo("all"), codes.InvalidArgument},
-		"two versions":     {show(c, "MEMORY.md", both), codes.InvalidArgument},
-		"option":           {show(c, "MEMORY.md", &kiokuv1.Moment{Revision: "--all"}), codes.InvalidArgument},
-		"outside":          {show(c, "../MEMORY.md", nil), codes.InvalidArgument},
-		"no query":         {search(&kiokuv1.SearchPastRequest{}), codes.InvalidArgument},
-		"blank query":      {search(&kiokuv1.SearchPastRequest{Search: &kiokuv1.MemorySearchRequest{}}), codes.InvalidArgument},
-		"undo of all":      {undo(&kiokuv1.UndoWritesRequest{}), codes.InvalidArgument},
-		"undo of a writer": {undo(&kiokuv1.UndoWritesRequest{Session: "s", Sources: []string{"me"}}), codes.InvalidArgument},
+		"no history":       {show(without, "MEMORY.md", memory.Moment{}), "FAILED_PRECONDITION"},
+		"too early":        {show(c, "MEMORY.md", early), "NOT_FOUND"},
+		"no note":          {show(c, ".git/config", memory.Moment{}), "NOT_FOUND"},
+		"nobody knows":     {showUpTo("normal"), "INVALID_ARGUMENT"},
+		"no ceiling":       {showUpTo("all"), "INVALID_ARGUMENT"},
+		"option":           {show(c, "MEMORY.md", memory.Moment{Revision: "--all"}), "INVALID_ARGUMENT"},
+		"outside":          {show(c, "../MEMORY.md", memory.Moment{}), "INVALID_ARGUMENT"},
+		"no query":         {search(&kiokuv1.SearchPastRequest{}), "INVALID_ARGUMENT"},
+		"blank query":      {search(&kiokuv1.SearchPastRequest{Search: &kiokuv1.MemorySearchRequest{}}), "INVALID_ARGUMENT"},
+		"undo of all":      {undo(memory.UndoWrites{}), "INVALID_ARGUMENT"},
+		"undo of a writer": {undo(memory.UndoWrites{Session: "s", Sources: []string{"me"}}), "INVALID_ARGUMENT"},
 	} {
-		if status.Code(got.err) != got.want {
+		if codeOf(got.err) != got.want {
 			t.Errorf("%s: %v; want %s", name, got.err, got.want)
 		}
 	}
+}
+
+// codeOf returns the code of an error, of an operation or over gRPC.
+func codeOf(err error) string {
+	if said, ok := errors.AsType[*op.Error](err); ok {
+		return said.Code
+	}
+	return map[codes.Code]string{codes.InvalidArgument: "INVALID_ARGUMENT"}[status.Code(err)]
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -17,7 +18,7 @@ func Operations() []op.Any { return (*Server)(nil).operations() }
 
 // operations returns what the server can do.
 func (s *Server) operations() []op.Any {
-	return councilOps(s).all()
+	return append(opsOf(historyOps(s)), opsOf(councilOps(s))...)
 }
 
 // HandleOperations adds the routes of operations to a mux. Their callers are the clients of the HTTP requests, and have the same rights
@@ -99,4 +100,19 @@ func (s *Server) LocalOperations() http.RoundTripper {
 		}
 	}, fail, s.operations()...)
 	return op.Local{Handler: mux}
+}
+
+// Rights of operations on the memory of an agent: to reach it, and to write too.
+const (
+	rightAgent = "agent"
+	rightWrite = "agent:write"
+)
+
+// opsOf returns the operations that a struct has.
+func opsOf(table any) (list []op.Any) {
+	v := reflect.ValueOf(table)
+	for i := range v.NumField() {
+		list = append(list, v.Field(i).Interface().(op.Any))
+	}
+	return list
 }

@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // timeOf parses the time of a flag: a day, a month, today or yesterday, of which the first moment counts, or the last one if end is
@@ -48,39 +49,39 @@ func durationOf(text string) (time.Duration, bool) {
 	return d, err == nil && d > 0
 }
 
-// pastTime returns the time of a flag of a command that looks back, nil if it is not given.
-func (a *app) pastTime(flag, text string, end bool) (*timestamppb.Timestamp, error) {
+// pastTime returns the time of a flag of a command that looks back, zero if it is not given.
+func (a *app) pastTime(flag, text string, end bool) (time.Time, error) {
 	if text == "" {
-		return nil, nil
+		return time.Time{}, nil
 	}
 	conf, err := a.config()
 	if err != nil {
-		return nil, err
+		return time.Time{}, err
 	}
 	t, ok := timeOf(text, connect.ClockOf(conf)().In(conf.Location), end)
 	if !ok {
-		return nil, render.Misuse("--%s must be a day like 2026-01-20, a time like 2026-01-20T15:04:05Z, today, yesterday, or how long ago, like 2h or 7d, not %q", flag, text)
+		return t, render.Misuse("--%s must be a day like 2026-01-20, a time like 2026-01-20T15:04:05Z, today, yesterday, or how long ago, like 2h or 7d, not %q", flag, text)
 	}
-	return timestamppb.New(t), nil
+	return t, nil
 }
 
-// versionOf returns the version that a flag names: by the end of a day, a time, or a revision; nil if it is not given.
-func (a *app) versionOf(text string) (*kiokuv1.Moment, error) {
+// versionOf returns the version that a flag names: by the end of a day, a time, or a revision; the zero value if it is not given.
+func (a *app) versionOf(text string) (at memory.Moment, err error) {
 	if text == "" {
-		return nil, nil
+		return at, nil
 	}
 	conf, err := a.config()
 	if err != nil {
-		return nil, err
+		return at, err
 	}
 	if t, ok := timeOf(text, connect.ClockOf(conf)().In(conf.Location), true); ok {
-		return &kiokuv1.Moment{Time: timestamppb.New(t)}, nil
+		return memory.Moment{Time: t}, nil
 	}
-	return &kiokuv1.Moment{Revision: text}, nil
+	return memory.Moment{Revision: text}, nil
 }
 
 func (a *app) logCmd() *cobra.Command {
-	req := &kiokuv1.LogRequest{}
+	req := server.HistoryLog{}
 	var since, until string
 	cmd := &cobra.Command{
 		Use: "log [PATH]", Short: "List the changes of notes that git or the journal has",
@@ -89,25 +90,25 @@ func (a *app) logCmd() *cobra.Command {
 		Example: "  kioku log\n  kioku log MEMORY.md --since 2026-10-01\n  kioku log memory --since 7d --json",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if req.SinceTime, err = a.pastTime("since", since, false); err == nil {
-				req.UntilTime, err = a.pastTime("until", until, true)
+			if req.Since, err = a.pastTime("since", since, false); err == nil {
+				req.Until, err = a.pastTime("until", until, true)
 			}
 			if err != nil {
 				return err
 			}
 			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
 				req.Agent, req.Path = c.Agent, pathArgument(c, args)
-				resp, err := c.History.Log(cmd.Context(), req)
+				changes, err := server.NotesThen.Log.Call(cmd.Context(), c.Conn, req)
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.FileChanges(resp.GetChanges()) })
+				return a.Write(changes, func(p *render.Page) { p.FileChanges(changes) })
 			})
 		},
 	}
 	cmd.Flags().StringVar(&since, "since", "", "only changes since this `time`: 2026-10-01, yesterday, 7d")
 	cmd.Flags().StringVar(&until, "until", "", "only changes until this `time`")
-	cmd.Flags().Int32VarP(&req.Limit, "limit", "n", 0, "maximum `number` of changes (default 100)")
+	cmd.Flags().IntVarP(&req.Limit, "limit", "n", 0, "maximum `number` of changes (default 100)")
 	return cmd
 }
 
@@ -133,13 +134,13 @@ func (a *app) showCmd() *cobra.Command {
 				return err
 			}
 			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-				resp, err := c.History.ShowFile(cmd.Context(), &kiokuv1.ShowFileRequest{Agent: c.Agent, Path: pathArgument(c, args), At: moment, MaxSensitivity: ceiling})
+				file, err := server.NotesThen.Show.Call(cmd.Context(), c.Conn, server.ShowFile{OfAgent: server.OfAgent{Agent: c.Agent}, Path: pathArgument(c, args), At: moment, MaxSensitivity: ceiling})
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) {
-					a.Notice("%s as of %s", resp.GetPath(), render.VersionName(resp.GetVersion()))
-					p.Text(resp.GetText())
+				return a.Write(file, func(p *render.Page) {
+					a.Notice("%s as of %s", file.Path, render.VersionName(file.Version))
+					p.Text(file.Text)
 				})
 			})
 		},
@@ -173,16 +174,20 @@ func (a *app) diffCmd() *cobra.Command {
 				return err
 			}
 			return a.with(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
-				if after == nil {
+				if to == "" {
 					if err := c.Freshen(cmd.Context()); err != nil {
 						return err
 					}
 				}
-				resp, err := c.History.DiffFiles(cmd.Context(), &kiokuv1.DiffFilesRequest{Agent: c.Agent, Path: pathArgument(c, args), From: before, To: after, MaxSensitivity: ceiling})
+				req := server.DiffFiles{OfAgent: server.OfAgent{Agent: c.Agent}, Path: pathArgument(c, args), From: before, MaxSensitivity: ceiling}
+				if to != "" {
+					req.To = &after
+				}
+				d, err := server.NotesThen.Diff.Call(cmd.Context(), c.Conn, req)
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.FileDiffs(resp) })
+				return a.Write(d, func(p *render.Page) { p.FileDiffs(d) })
 			})
 		},
 	}
@@ -201,13 +206,12 @@ func (a *app) historyCmd() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
-				resp, err := c.History.PurgeHistory(cmd.Context(), &kiokuv1.PurgeHistoryRequest{Agent: c.Agent, Path: pathArgument(c, args)})
+				gone, err := server.NotesThen.Purge.Call(cmd.Context(), c.Conn, server.AgentPath{OfAgent: server.OfAgent{Agent: c.Agent}, Path: pathArgument(c, args)})
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) {
-					p.Linef("removed %d versions of notes, %d changes that undo knew and %d indexes of the past",
-						resp.GetRemovedCount(), resp.GetCopyCount(), resp.GetIndexCount())
+				return a.Write(gone, func(p *render.Page) {
+					p.Linef("removed %d versions of notes, %d changes that undo knew and %d indexes of the past", gone.Versions, gone.Copies, gone.Indexes)
 				})
 			})
 		},
@@ -233,10 +237,11 @@ func (m *pastMemory) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearch
 
 // searchPast answers a question from the notes as they were.
 func (a *app) searchPast(ctx context.Context, c *connect.Client, q *question) error {
-	at, err := a.versionOf(q.version)
+	moment, err := a.versionOf(q.version)
 	if err != nil {
 		return err
 	}
+	at := &kiokuv1.Moment{Revision: moment.Revision, Time: kiokuv1.TimeOf(moment.Time)}
 	if a.JSON {
 		resp, err := c.History.SearchPast(ctx, &kiokuv1.SearchPastRequest{Agent: c.Agent, Search: &q.MemorySearchRequest, At: at})
 		if err != nil {
@@ -250,7 +255,9 @@ func (a *app) searchPast(ctx context.Context, c *connect.Client, q *question) er
 	past := &pastMemory{MemoryServiceClient: c.MemoryServiceClient, history: c.History, at: at}
 	err = a.Search(ctx, past, &q.MemorySearchRequest, q.strict)
 	if past.version != nil {
-		a.Notice("as of %s", render.VersionName(past.version))
+		a.Notice("as of %s", render.VersionName(memory.FolderVersion{
+			ID: past.version.GetId(), Time: past.version.GetVersionTime().AsTime(), Subject: past.version.GetSubject(), History: past.version.GetHistory(),
+		}))
 	}
 	return err
 }

@@ -21,7 +21,7 @@ var textOnly = map[string]string{
 }
 
 // overGRPC are the commands that write messages of gRPC.
-var overGRPC = strings.Fields("append derive explain get links ls prompt search undo history update status watch log show diff")
+var overGRPC = strings.Fields("append derive explain get links ls prompt search undo update status watch")
 
 // Every command that writes JSON has a schema.
 func TestSchemaOfEveryCommandWithJSON(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // writesFlags select what an agent has written.
 type writesFlags struct {
-	req          kiokuv1.UndoWritesRequest
+	req          server.UndoWrites
 	since, until string
 }
 
@@ -43,31 +43,31 @@ func (a *app) undoWrites(ctx context.Context, f *writesFlags) (err error) {
 	if f.req.Session == "" && f.since == "" {
 		return render.Misuse("say what to take back: --session NAME, --since 2h, or both")
 	}
-	if f.req.SinceTime, err = a.pastTime("since", f.since, false); err == nil {
-		f.req.UntilTime, err = a.pastTime("until", f.until, true)
+	if f.req.Since, err = a.pastTime("since", f.since, false); err == nil {
+		f.req.Until, err = a.pastTime("until", f.until, true)
 	}
 	if err != nil {
 		return err
 	}
 	return a.with(ctx, connect.ToAppend, func(c *connect.Client) error {
 		f.req.Agent = c.Agent
-		resp, err := c.History.UndoWrites(ctx, &f.req)
+		done, err := server.NotesThen.Undo.Call(ctx, c.Conn, f.req)
 		if err != nil {
 			return err
 		}
-		if err := a.Write(resp, func(p *render.Page) { p.Writes(resp.GetWrites(), f.req.GetDryRun()) }); err != nil || a.JSON {
+		if err := a.Write(done, func(p *render.Page) { p.Writes(done.Writes, f.req.DryRun) }); err != nil || a.JSON {
 			return err
 		}
-		a.tellUndone(resp, f.req.GetDryRun())
+		a.tellUndone(done, f.req.DryRun)
 		return nil
 	})
 }
 
 // tellUndone tells what was left, and how to bring back what was not.
-func (a *app) tellUndone(resp *kiokuv1.UndoWritesResponse, dry bool) {
+func (a *app) tellUndone(done memory.UndoneWrites, dry bool) {
 	edited := 0
-	for _, w := range resp.GetWrites() {
-		if w.GetOutcome() == memory.WriteEdited {
+	for _, w := range done.Writes {
+		if w.Outcome == memory.WriteEdited {
 			edited++
 		}
 	}
@@ -77,7 +77,7 @@ func (a *app) tellUndone(resp *kiokuv1.UndoWritesResponse, dry bool) {
 	if dry {
 		a.Notice("nothing was changed; omit --dry-run to take back what is marked as undone")
 	}
-	for _, id := range resp.GetRevisions() {
+	for _, id := range done.Revisions {
 		a.Notice("kioku undo %s brings back what was removed", id)
 	}
 }

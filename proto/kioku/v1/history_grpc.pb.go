@@ -21,12 +21,7 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	HistoryService_Log_FullMethodName          = "/kioku.v1.HistoryService/Log"
-	HistoryService_ShowFile_FullMethodName     = "/kioku.v1.HistoryService/ShowFile"
-	HistoryService_DiffFiles_FullMethodName    = "/kioku.v1.HistoryService/DiffFiles"
-	HistoryService_SearchPast_FullMethodName   = "/kioku.v1.HistoryService/SearchPast"
-	HistoryService_UndoWrites_FullMethodName   = "/kioku.v1.HistoryService/UndoWrites"
-	HistoryService_PurgeHistory_FullMethodName = "/kioku.v1.HistoryService/PurgeHistory"
+	HistoryService_SearchPast_FullMethodName = "/kioku.v1.HistoryService/SearchPast"
 )
 
 // HistoryServiceClient is the client API for HistoryService service.
@@ -37,21 +32,9 @@ const (
 // FAILED_PRECONDITION also says that the folder has no history, and NOT_FOUND that it has no version of that time or name. The files
 // that a call reaches are those that the settings of today include.
 type HistoryServiceClient interface {
-	// Log lists the changes of files, the latest first. The renames of a file are followed.
-	Log(ctx context.Context, in *LogRequest, opts ...grpc.CallOption) (*LogResponse, error)
-	// ShowFile returns a file as it was, by the path that it has now or had then.
-	ShowFile(ctx context.Context, in *ShowFileRequest, opts ...grpc.CallOption) (*ShowFileResponse, error)
-	// DiffFiles returns what two versions differ in, or a version and the notes as they are now.
-	DiffFiles(ctx context.Context, in *DiffFilesRequest, opts ...grpc.CallOption) (*DiffFilesResponse, error)
 	// SearchPast answers a query from the notes as they were, ranked as MemorySearch does, by words. The first search of a version
 	// makes an index of it.
 	SearchPast(ctx context.Context, in *SearchPastRequest, opts ...grpc.CallOption) (*SearchPastResponse, error)
-	// UndoWrites takes back notes and updates of an agent, as a unit. What was edited since stays, and the response says so. It needs
-	// the right to write.
-	UndoWrites(ctx context.Context, in *UndoWritesRequest, opts ...grpc.CallOption) (*UndoWritesResponse, error)
-	// PurgeHistory removes the versions of a file or folder from the journal, the changes that undo knows, and indexes of the past. It cannot change a repository of
-	// git. It needs the right to write.
-	PurgeHistory(ctx context.Context, in *PurgeHistoryRequest, opts ...grpc.CallOption) (*PurgeHistoryResponse, error)
 }
 
 type historyServiceClient struct {
@@ -62,60 +45,10 @@ func NewHistoryServiceClient(cc grpc.ClientConnInterface) HistoryServiceClient {
 	return &historyServiceClient{cc}
 }
 
-func (c *historyServiceClient) Log(ctx context.Context, in *LogRequest, opts ...grpc.CallOption) (*LogResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(LogResponse)
-	err := c.cc.Invoke(ctx, HistoryService_Log_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *historyServiceClient) ShowFile(ctx context.Context, in *ShowFileRequest, opts ...grpc.CallOption) (*ShowFileResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ShowFileResponse)
-	err := c.cc.Invoke(ctx, HistoryService_ShowFile_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *historyServiceClient) DiffFiles(ctx context.Context, in *DiffFilesRequest, opts ...grpc.CallOption) (*DiffFilesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DiffFilesResponse)
-	err := c.cc.Invoke(ctx, HistoryService_DiffFiles_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *historyServiceClient) SearchPast(ctx context.Context, in *SearchPastRequest, opts ...grpc.CallOption) (*SearchPastResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SearchPastResponse)
 	err := c.cc.Invoke(ctx, HistoryService_SearchPast_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *historyServiceClient) UndoWrites(ctx context.Context, in *UndoWritesRequest, opts ...grpc.CallOption) (*UndoWritesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(UndoWritesResponse)
-	err := c.cc.Invoke(ctx, HistoryService_UndoWrites_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *historyServiceClient) PurgeHistory(ctx context.Context, in *PurgeHistoryRequest, opts ...grpc.CallOption) (*PurgeHistoryResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(PurgeHistoryResponse)
-	err := c.cc.Invoke(ctx, HistoryService_PurgeHistory_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -130,21 +63,9 @@ func (c *historyServiceClient) PurgeHistory(ctx context.Context, in *PurgeHistor
 // FAILED_PRECONDITION also says that the folder has no history, and NOT_FOUND that it has no version of that time or name. The files
 // that a call reaches are those that the settings of today include.
 type HistoryServiceServer interface {
-	// Log lists the changes of files, the latest first. The renames of a file are followed.
-	Log(context.Context, *LogRequest) (*LogResponse, error)
-	// ShowFile returns a file as it was, by the path that it has now or had then.
-	ShowFile(context.Context, *ShowFileRequest) (*ShowFileResponse, error)
-	// DiffFiles returns what two versions differ in, or a version and the notes as they are now.
-	DiffFiles(context.Context, *DiffFilesRequest) (*DiffFilesResponse, error)
 	// SearchPast answers a query from the notes as they were, ranked as MemorySearch does, by words. The first search of a version
 	// makes an index of it.
 	SearchPast(context.Context, *SearchPastRequest) (*SearchPastResponse, error)
-	// UndoWrites takes back notes and updates of an agent, as a unit. What was edited since stays, and the response says so. It needs
-	// the right to write.
-	UndoWrites(context.Context, *UndoWritesRequest) (*UndoWritesResponse, error)
-	// PurgeHistory removes the versions of a file or folder from the journal, the changes that undo knows, and indexes of the past. It cannot change a repository of
-	// git. It needs the right to write.
-	PurgeHistory(context.Context, *PurgeHistoryRequest) (*PurgeHistoryResponse, error)
 	mustEmbedUnimplementedHistoryServiceServer()
 }
 
@@ -155,23 +76,8 @@ type HistoryServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedHistoryServiceServer struct{}
 
-func (UnimplementedHistoryServiceServer) Log(context.Context, *LogRequest) (*LogResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Log not implemented")
-}
-func (UnimplementedHistoryServiceServer) ShowFile(context.Context, *ShowFileRequest) (*ShowFileResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ShowFile not implemented")
-}
-func (UnimplementedHistoryServiceServer) DiffFiles(context.Context, *DiffFilesRequest) (*DiffFilesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DiffFiles not implemented")
-}
 func (UnimplementedHistoryServiceServer) SearchPast(context.Context, *SearchPastRequest) (*SearchPastResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SearchPast not implemented")
-}
-func (UnimplementedHistoryServiceServer) UndoWrites(context.Context, *UndoWritesRequest) (*UndoWritesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method UndoWrites not implemented")
-}
-func (UnimplementedHistoryServiceServer) PurgeHistory(context.Context, *PurgeHistoryRequest) (*PurgeHistoryResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method PurgeHistory not implemented")
 }
 func (UnimplementedHistoryServiceServer) mustEmbedUnimplementedHistoryServiceServer() {}
 func (UnimplementedHistoryServiceServer) testEmbeddedByValue()                        {}
@@ -194,60 +100,6 @@ func RegisterHistoryServiceServer(s grpc.ServiceRegistrar, srv HistoryServiceSer
 	s.RegisterService(&HistoryService_ServiceDesc, srv)
 }
 
-func _HistoryService_Log_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(LogRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(HistoryServiceServer).Log(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: HistoryService_Log_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(HistoryServiceServer).Log(ctx, req.(*LogRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _HistoryService_ShowFile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ShowFileRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(HistoryServiceServer).ShowFile(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: HistoryService_ShowFile_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(HistoryServiceServer).ShowFile(ctx, req.(*ShowFileRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _HistoryService_DiffFiles_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DiffFilesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(HistoryServiceServer).DiffFiles(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: HistoryService_DiffFiles_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(HistoryServiceServer).DiffFiles(ctx, req.(*DiffFilesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _HistoryService_SearchPast_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SearchPastRequest)
 	if err := dec(in); err != nil {
@@ -266,42 +118,6 @@ func _HistoryService_SearchPast_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
-func _HistoryService_UndoWrites_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(UndoWritesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(HistoryServiceServer).UndoWrites(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: HistoryService_UndoWrites_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(HistoryServiceServer).UndoWrites(ctx, req.(*UndoWritesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _HistoryService_PurgeHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PurgeHistoryRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(HistoryServiceServer).PurgeHistory(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: HistoryService_PurgeHistory_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(HistoryServiceServer).PurgeHistory(ctx, req.(*PurgeHistoryRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // HistoryService_ServiceDesc is the grpc.ServiceDesc for HistoryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -310,28 +126,8 @@ var HistoryService_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*HistoryServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "Log",
-			Handler:    _HistoryService_Log_Handler,
-		},
-		{
-			MethodName: "ShowFile",
-			Handler:    _HistoryService_ShowFile_Handler,
-		},
-		{
-			MethodName: "DiffFiles",
-			Handler:    _HistoryService_DiffFiles_Handler,
-		},
-		{
 			MethodName: "SearchPast",
 			Handler:    _HistoryService_SearchPast_Handler,
-		},
-		{
-			MethodName: "UndoWrites",
-			Handler:    _HistoryService_UndoWrites_Handler,
-		},
-		{
-			MethodName: "PurgeHistory",
-			Handler:    _HistoryService_PurgeHistory_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"syscall"
 	"time"
@@ -51,11 +52,13 @@ type Client struct {
 	kiokuv1.MemoryServiceClient
 	// Derive calls what derives from the notes of the agent.
 	Derive kiokuv1.DeriveServiceClient
-	// History tells what notes said before.
+	// History searches what notes said before.
 	History kiokuv1.HistoryServiceClient
-	from    *Connector
-	wanted  wanted
-	need    Need
+	// Conn reaches the operations of the service.
+	Conn   http.RoundTripper
+	from   *Connector
+	wanted wanted
+	need   Need
 	// Agent is the id of the agent.
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
@@ -281,7 +284,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), History: srv.LocalHistory(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
+		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), History: srv.LocalHistory(), Conn: srv.LocalOperations(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
 		recalling: recalling, Workspace: place.Workspace,
 		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil

@@ -7,41 +7,35 @@ import (
 	"time"
 
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // VersionName returns a version for people: its time and the commit.
-func VersionName(v *kiokuv1.FolderVersion) string {
-	if v.GetId() == "" {
+func VersionName(v memory.FolderVersion) string {
+	if v.ID == "" {
 		return "now"
 	}
-	at := v.GetVersionTime().AsTime().Local().Format("2006-01-02 15:04")
-	id := versionID(v)
-	if v.GetHistory() == memory.HistoryGit {
+	at := v.Time.Local().Format("2006-01-02 15:04")
+	id := v.Short()
+	if v.History == memory.HistoryGit {
 		id = "commit " + id
 	}
-	if s := CleanLine(v.GetSubject()); s != "" {
+	if s := CleanLine(v.Subject); s != "" {
 		id += " (" + s + ")"
 	}
 	return at + ", " + id
 }
 
-// versionID returns the id of a version for people.
-func versionID(v *kiokuv1.FolderVersion) string {
-	return memory.FolderVersion{ID: v.GetId(), History: v.GetHistory()}.Short()
-}
-
 // FileChanges adds changes of files.
-func (p *Page) FileChanges(all []*kiokuv1.FileChange) {
+func (p *Page) FileChanges(all []memory.FileChange) {
 	if len(all) == 0 {
 		p.Linef("no changes")
 	}
 	for _, c := range all {
-		v, path := c.GetVersion(), CleanLine(c.GetPath())
-		if c.GetOldPath() != "" {
-			path = CleanLine(c.GetOldPath()) + " -> " + path
+		path := CleanLine(c.Path)
+		if c.OldPath != "" {
+			path = CleanLine(c.OldPath) + " -> " + path
 		}
-		p.Linef("%s  %s  %-7s  %s  %s", v.GetVersionTime().AsTime().Local().Format("2006-01-02 15:04"), Cyan(versionID(v)), c.GetChange(), Bold(path), Dim(CleanLine(v.GetSubject())))
+		p.Linef("%s  %s  %-7s  %s  %s", c.Time.Local().Format("2006-01-02 15:04"), Cyan(c.Short()), c.Change, Bold(path), Dim(CleanLine(c.Subject)))
 	}
 }
 
@@ -57,15 +51,15 @@ func cleanLines(s string) string {
 }
 
 // FileDiffs adds what two versions differ in, in the unified format.
-func (p *Page) FileDiffs(d *kiokuv1.DiffFilesResponse) {
-	if len(d.GetFiles()) == 0 {
-		p.Linef("no differences between %s and %s", VersionName(d.GetFrom()), VersionName(d.GetTo()))
+func (p *Page) FileDiffs(d memory.Diff) {
+	if len(d.Files) == 0 {
+		p.Linef("no differences between %s and %s", VersionName(d.From), VersionName(d.To))
 	}
-	from, to := cmp.Or(versionID(d.GetFrom()), "now"), cmp.Or(versionID(d.GetTo()), "now")
-	for _, f := range d.GetFiles() {
-		path, before, after := CleanLine(f.GetPath()), "a/", "b/"
+	from, to := cmp.Or(d.From.Short(), "now"), cmp.Or(d.To.Short(), "now")
+	for _, f := range d.Files {
+		path, before, after := CleanLine(f.Path), "a/", "b/"
 		before, after = before+path, after+path
-		switch f.GetChange() {
+		switch f.Change {
 		case memory.FileAdded:
 			before = "/dev/null"
 		case memory.FileRemoved:
@@ -73,11 +67,11 @@ func (p *Page) FileDiffs(d *kiokuv1.DiffFilesResponse) {
 		}
 		p.Linef("%s", Bold(fmt.Sprintf("--- %s\t%s", before, from)))
 		p.Linef("%s", Bold(fmt.Sprintf("+++ %s\t%s", after, to)))
-		for line := range strings.Lines(f.GetText()) {
+		for line := range strings.Lines(f.Text) {
 			p.diffLine(strings.TrimSuffix(line, "\n"))
 		}
 	}
-	if n := d.GetMoreCount(); n > 0 {
+	if n := d.More; n > 0 {
 		p.Linef("and %d more files: name a folder or a file", n)
 	}
 }
@@ -101,25 +95,25 @@ func (p *Page) diffLine(line string) {
 }
 
 // Writes adds what an agent has written and what became of it.
-func (p *Page) Writes(all []*kiokuv1.AgentWrite, dry bool) {
+func (p *Page) Writes(all []memory.Write, dry bool) {
 	if len(all) == 0 {
 		p.Linef("nothing was written that this state folder has a record of")
 	}
 	for _, w := range all {
-		outcome := w.GetOutcome()
+		outcome := w.Outcome
 		if dry && outcome == memory.WriteUndone {
 			outcome = "would go"
 		}
-		place := CleanLine(w.GetPath())
-		if w.GetLine() > 0 {
-			place += fmt.Sprintf(":%d", w.GetLine())
+		place := CleanLine(w.Path)
+		if w.Line > 0 {
+			place += fmt.Sprintf(":%d", w.Line)
 		}
-		about := w.GetWriteTime().AsTime().Local().Format(time.DateTime) + ", by " + CleanLine(w.GetSource())
-		if w.GetSession() != "" {
-			about += ", " + CleanLine(w.GetSession())
+		about := w.Time.Local().Format(time.DateTime) + ", by " + CleanLine(w.Source)
+		if w.Session != "" {
+			about += ", " + CleanLine(w.Session)
 		}
 		p.Linef("%-8s  %s  %s", outcome, Bold(place), Dim(about))
-		if text := CleanLine(w.GetText()); text != "" {
+		if text := CleanLine(w.Text); text != "" {
 			p.Linef("          %s", text)
 		}
 	}

@@ -150,7 +150,7 @@ func TestTurns(t *testing.T) {
 	b.click(`#sessions a[href*="evening"]`)
 	b.wait(`document.querySelectorAll(".turn").length === 1`)
 	if text := b.text(); strings.Contains(text, "allergic to") {
-		t.Errorf("the message is recorded without turns.messages:\n%s", text)
+		t.Errorf("the message is recorded:\n%s", text)
 	}
 	b.click(".found a")
 	b.wait(`location.pathname === "/note"`)

@@ -121,7 +121,7 @@ func (r *searchState) recordScores(list []*candidate, scores []float64) (reached
 func (r *searchState) noteUnreached(reached, n int, limit time.Duration, late bool, err error) {
 	switch {
 	case late:
-		r.degrade(memory.RerankPartial, "The re-ranker reached %d of %d passages in %s; the others keep their places. rerank.timeoutMs gives it more time.",
+		r.degrade(memory.RerankPartial, "The re-ranker reached %d of %d passages in %s; the others keep their places.",
 			reached, n, limit.Round(time.Millisecond))
 	case err != nil:
 		r.degrade(memory.RerankPartial, "The re-ranker scored %d of %d passages, the others keep their places: %v", reached, n, err)

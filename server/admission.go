@@ -135,7 +135,7 @@ func (s *Server) admit(ctx context.Context, c *call) (*fair.Grant, error) {
 func (s *Server) checkRate(c *call, now time.Time) error {
 	client, _ := c.client()
 	if wait := s.rates.take(client, now); wait > 0 {
-		return retryable(codes.ResourceExhausted, "this client makes too many calls in a second; make fewer, or raise limits.requestsPerSecond", wait)
+		return retryable(codes.ResourceExhausted, "this client makes too many calls in a second; make fewer", wait)
 	}
 	return nil
 }

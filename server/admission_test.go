@@ -205,7 +205,7 @@ func TestCallsHoldABoundedNumberOfBytes(t *testing.T) {
 	running.Wait()
 }
 
-// Hazard D12: a client that reads a stream makes other calls meanwhile, also with the least of limits.bytes.
+// Hazard D12: a client that reads a stream makes other calls meanwhile, also with the least bytes in flight.
 func TestCallsRunBesideAStreamWithSmallLimits(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})

@@ -197,7 +197,7 @@ func (f forwarder) failure(ctx context.Context, m forwarded, err error) error {
 		return fmt.Errorf("%w: %s", memory.ErrUnreachable, st.Message())
 	case st.Code() == codes.Unauthenticated:
 		f.logFailure(ctx, m.path, err)
-		return status.Error(codes.Unavailable, "the memory service refuses the token of this service; set sidecar.token")
+		return status.Error(codes.Unavailable, "the memory service refuses the token of this service; set client.token")
 	}
 	return st.Err()
 }

@@ -162,7 +162,7 @@ func (c *section) note(sh shape) string {
 		parts = append(parts, lacks)
 	}
 	if c.more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more skills are installed and not shown, because there are more than skills.maxSkills allows.", c.more))
+		parts = append(parts, fmt.Sprintf("%d more skills are installed and not shown, because there are too many for the prompt.", c.more))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -194,7 +194,7 @@ func TestLoadBoundsTheSkillsTheStrongestFirst(t *testing.T) {
 	if len(set.Skills) != 7 || strings.Count(set.Block, "### Skill: strong") != 5 || strings.Count(set.Block, "### Skill: weak") != 2 {
 		t.Errorf("%d skills in\n%s", len(set.Skills), set.Block)
 	}
-	want := "Note: 3 more skills are installed and not shown, because there are more than skills.maxSkills allows."
+	want := "Note: 3 more skills are installed and not shown, because there are too many for the prompt."
 	if set.Note != want || !strings.Contains(set.Block, want) || !strings.Contains(set.Names, want[len("Note: "):]) {
 		t.Errorf("the note is %q", set.Note)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +31,7 @@ func (a *app) agentCmd() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.Var(&setting{app: a, name: "listen", key: "sidecar.listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7601)")
-	fl.Var(&setting{app: a, name: "socket", key: "sidecar.socket"}, "socket", "unix socket `path` to listen on (default: one in the state folder)")
-	fl.Var(&setting{app: a, name: "memory", key: "sidecar.memory"}, "memory", "memory `service`, unix:///path or host:port (default: the daemon's socket)")
+	fl.Var(&setting{app: a, name: "memory", key: "client.target"}, "memory", "memory `service`, unix:///path or host:port (default: the daemon's socket)")
 	f = a.addServeFlags(cmd)
 	return cmd
 }
@@ -55,9 +53,9 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	service, err := client.Dial(target, client.Options{Token: conf.Sidecar.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
+	service, err := client.Dial(target, client.Options{Token: conf.Client.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
 	if err != nil {
-		return conf.Wrong("sidecar.memory", err.Error())
+		return conf.Wrong("client.target", err.Error())
 	}
 	defer func() { err = errors.Join(err, service.Close()) }()
 	places, err := conf.Places()
@@ -81,8 +79,8 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 
 // memoryTarget returns the configured memory service; if none is configured, the daemon of the state folder.
 func memoryTarget(conf *config.Config) (string, error) {
-	if conf.Sidecar.Memory != "" {
-		return conf.Sidecar.Memory, nil
+	if conf.Client.Target != "" {
+		return conf.Client.Target, nil
 	}
 	socket, err := connect.SocketPath(conf)
 	return "unix://" + socket, err
@@ -105,7 +103,7 @@ func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []confi
 		return nil, err
 	}
 	door, err := a.openDoor(ctx, conf, observed, server.Options{Memory: service.Conn(), MemoryHTTP: service.HTTP(), Location: conf.Location, Grace: grace, Log: log}, places, func(id string) memory.Service { return service.For(id) },
-		cmp.Or(conf.Sidecar.Socket, server.AgentSocketPath(state)), conf.Sidecar.Listen)
+		server.AgentSocketPath(state), conf.AgentListen)
 	if err != nil {
 		return nil, errors.Join(err, observed.close())
 	}
@@ -140,7 +138,7 @@ func missing(err error, id, target string) string {
 	case errors.Is(err, memory.ErrNoAgent):
 		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or set a token that may use it", target, id)
 	case errors.Is(err, memory.ErrDenied):
-		return fmt.Sprintf("the memory service at %s refuses this token; check sidecar.token", target)
+		return fmt.Sprintf("the memory service at %s refuses this token; check client.token", target)
 	}
 	return fmt.Sprintf("the memory of agent %s at %s: %v", id, target, err)
 }

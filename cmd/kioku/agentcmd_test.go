@@ -190,15 +190,15 @@ func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
 	}
 	_, memory := s.serve("--token-file", tokens)
 	p := s.start("agent", "--listen", "none", "--memory", memory)
-	p.waits(p.err, "refuses this token; check sidecar.token")
+	p.waits(p.err, "refuses this token; check client.token")
 	p.terminates()
 	s.env = append(s.env, "MEMORY_TOKEN=open sesame")
-	p = s.start("agent", "--listen", "none", "--memory", memory, "--set", "sidecar.token=env:MEMORY_TOKEN")
+	p = s.start("agent", "--listen", "none", "--memory", memory, "--set", "client.token=env:MEMORY_TOKEN")
 	p.waits(p.err, "ready:")
 	recalls(t, agentsOn(t, "unix://"+filepath.Join(s.state, "kioku-agent.sock")), "boiler pressure", "boiler pressure fell")
 	p.terminates()
 	s.run("agent", "--memory", "192.0.2.1:7600", "--set", "client.ca=/no/such/ca.pem").wants(t, exitUsage, "client.ca: open /no/such/ca.pem")
-	s.run("agent", "--memory", "nowhere").wants(t, exitUsage, `sidecar.memory: dial "nowhere": must be unix:///path/to/kioku.sock or host:port`)
+	s.run("agent", "--memory", "nowhere").wants(t, exitUsage, `client.target: dial "nowhere": must be unix:///path/to/kioku.sock or host:port`)
 }
 
 func TestAgentCommandEndsWithItsParent(t *testing.T) {

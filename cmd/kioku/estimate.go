@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"kioku/cmd/kioku/internal/connect"
@@ -29,8 +28,6 @@ type estimateReport struct {
 	Requests int32 `json:"requests"`
 	// Seconds that it takes; null if the speed of the provider is not known.
 	Seconds *float64 `json:"seconds"`
-	// Price at remote.pricePerMillionTokens; null if that is not set.
-	Price *float64 `json:"price"`
 }
 
 // estimate tells what it takes to embed what has no vector.
@@ -47,10 +44,6 @@ func (a *app) estimate(ctx context.Context, c *connect.Client) error {
 		seconds := e.GetTook().AsDuration().Seconds()
 		r.Seconds = &seconds
 	}
-	if a.conf.Price > 0 {
-		price := float64(r.Tokens) / 1e6 * a.conf.Price
-		r.Price = &price
-	}
 	return a.Write(r, r.tell)
 }
 
@@ -65,20 +58,10 @@ func (r estimateReport) tell(p *render.Page) {
 		render.Count(r.Texts, "text"), r.Tokens)
 	if r.Requests > 0 {
 		p.Row("requests", "%d", r.Requests)
+	} else {
+		p.Row("requests", "none, nothing is sent")
 	}
 	if r.Seconds != nil {
 		p.Row("time", "about %s", text.About(time.Duration(*r.Seconds*float64(time.Second))))
 	}
-	p.Row("price", "%s", r.priceText())
-}
-
-// priceText returns the price for people.
-func (r estimateReport) priceText() string {
-	switch {
-	case r.Price != nil:
-		return fmt.Sprintf("%.4f", *r.Price)
-	case r.Requests == 0:
-		return "nothing is sent"
-	}
-	return "not known; set remote.pricePerMillionTokens"
 }

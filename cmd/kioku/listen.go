@@ -46,7 +46,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	if err != nil {
 		return nil, err
 	}
-	opt.Tokens, opt.Limits, opt.Version = guard.Tokens, conf.Limits, buildVersion()
+	opt.Tokens, opt.Version = guard.Tokens, buildVersion()
 	opt.Hosts, opt.Origins = conf.Hosts, conf.Origins
 	observed.observe(&opt)
 	srv, err := server.New(opt)

@@ -54,7 +54,7 @@ func TestSearchWithOtherSettingsDoesNotRebuild(t *testing.T) {
 		told         string
 		texts        int
 	}{
-		{"chunking", nil, []string{"--set", "chunking.tokens=100", "--set", "chunking.overlap=10"}, "", "chunking changed", 0},
+		{"chunking", nil, []string{"--set", "chunking.tokens=100"}, "", "chunking changed", 0},
 		{"another model", []string{"--provider", "hash"}, other, "hybrid with hash", "embedding model changed", 0}, // the vectors that are there answer
 		{"a first model", nil, other, "vectors_missing", "3 passages have no vector yet", 1},
 	} {

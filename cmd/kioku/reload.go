@@ -91,5 +91,5 @@ func (d *daemon) checkTokens() {
 
 // reloadable reports whether a running daemon applies a changed setting.
 func reloadable(key string) bool {
-	return slices.Contains([]string{"logLevel", "offline", "rerank.candidates", "rerank.timeoutMs"}, key) || strings.HasPrefix(key, "query.")
+	return slices.Contains([]string{"logLevel", "offline"}, key) || strings.HasPrefix(key, "query.")
 }

@@ -31,7 +31,7 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Int32VarP(&q.MaxResults, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
 	f.Int32VarP(&q.MaxResults, "top", "k", 0, "the same as --max-results")
-	f.Int32Var(&q.MaxPerFile, "max-per-file", 0, "maximum `number` of results of one file (default: query.maxPerFile)")
+	f.Int32Var(&q.MaxPerFile, "max-per-file", 0, "maximum `number` of results of one file (default: any number)")
 	f.Float64Var(&q.minScore, "min-score", 0, "minimum `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
 	q.filter.addFlags(cmd)
 	f.StringVar(&q.now, "now", "", "the `time` at which the question is asked (default: the clock)")

@@ -318,7 +318,7 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 // openMemories opens the memories of a daemon that will answer on a socket.
 func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket string) error {
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
-	memory, searches := slab.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	memory, searches := slab.NewBudget(d.conf.MemoryBudget), server.NewSearches(server.Limits{})
 	memory.Changed = paceCollector
 	searches.Waited = d.observed.metrics.SearchWaited
 	derivers := connect.Derivers{Counted: d.observed.metrics.Model, Tell: func(text string) { d.app.Notice("%s", text) }}

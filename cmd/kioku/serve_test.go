@@ -327,10 +327,10 @@ func TestReloadAppliesTheSettingsOfSearches(t *testing.T) {
 	}
 	ask("main", 2, 0.85)
 	ask("nova", 2, 0)
-	write("query: {maxResults: 1, hybrid: {temporalDecay: {floor: 0.7}}}\n")
+	write("query: {maxResults: 1, hybrid: {temporalDecay: {halfLifeDays: 100000}}}\n")
 	p.signal(syscall.SIGHUP)
 	p.waits(p.err, "read the settings again: 2 values changed")
-	ask("main", 1, 0.7)
+	ask("main", 1, 1)
 	ask("nova", 1, 0)
 	p.signal(syscall.SIGHUP)
 	p.waits(p.err, "read the settings again: 0 values changed")

@@ -56,7 +56,6 @@ func TestNewModelNamesAWrongSetting(t *testing.T) {
 		"set llm.model":   {"llm.provider=ollama"},
 		"no API key: set": {"llm.provider=anthropic", "llm.model=m"},
 		"llm.allowHttp":   {"llm.provider=openai", "llm.model=m", "llm.baseUrl=http://192.0.2.1/v1"},
-		"llm.limits":      {"llm.provider=echo", "llm.limits.usdPerDay=1"},
 	} {
 		_, err := newModel(settings(t, flags...))
 		var bad *config.Error
@@ -153,17 +152,14 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	values := map[string]string{
-		"bootstrapMaxChars": "4321", "bootstrapTotalMaxChars": "54321", "skills.extraDirs": folder, "skills.maxSkills": "7",
-		"skills.maxChars": "4321", "cacheFriendly": "false",
-		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.maxTokens": "777", "recall.shared": "team",
+		"bootstrapMaxChars": "4321", "skills.extraDirs": folder,
+		"cacheFriendly": "false",
+		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.shared": "team",
 		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
 		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",
-		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77", "compaction.memoryFlush.groups": "off",
-		"contextPruning.mode": "off", "contextPruning.ttlSeconds": "77", "contextPruning.keepLastAssistants": "7",
-		"contextPruning.softTrimRatio": "0.37", "contextPruning.hardClearRatio": "0.77", "contextPruning.minPrunableToolChars": "777",
-		"contextPruning.softTrim.maxChars": "7777", "contextPruning.softTrim.headChars": "777", "contextPruning.softTrim.tailChars": "777",
-		"contextPruning.hardClear.enabled": "false", "contextPruning.hardClear.placeholder": "gone",
-		"contextPruning.tools.allow": "exec", "contextPruning.tools.deny": "read", "turns.keep": "false", "turns.messages": "true",
+		"compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77", "compaction.memoryFlush.groups": "off",
+		"contextPruning.mode": "off", "contextPruning.tools.deny": "read",
+		"turns.keep": "false",
 	}
 	options := func(flags ...string) sidecar.Options {
 		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil, nil)
@@ -179,7 +175,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	}
 	for _, f := range config.Fields() {
 		block, _, _ := strings.Cut(f.Key, ".")
-		if !slices.Contains([]string{"bootstrapMaxChars", "bootstrapTotalMaxChars", "skills", "cacheFriendly", "recall", "compaction", "contextPruning", "turns"}, block) {
+		if !slices.Contains([]string{"bootstrapMaxChars", "skills", "cacheFriendly", "recall", "compaction", "contextPruning", "turns"}, block) {
 			continue
 		}
 		value, known := values[f.Key]

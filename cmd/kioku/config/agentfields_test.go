@@ -36,20 +36,16 @@ func TestLoadReadsTheAgentSideFromTheFile(t *testing.T) {
 	src := write(t, `
 bootstrapMaxChars: 5000
 agentDir: own
-skills: {extraDirs: [team, "~/skills", /srv/skills], maxSkills: 7}
+skills: {extraDirs: [team, "~/skills", /srv/skills]}
 cacheFriendly: false
-recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
+recall: {enabled: false, topK: 5, deadlineMs: 250, shared: [team]}
 compaction:
   reserveTokensFloor: 1000
   keepRecentTokens: 2000
-  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, onEnd: false, idleSeconds: 60, groups: separate}
+  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, onEnd: false, idleSeconds: 60, groups: separate}
 contextPruning:
   mode: "off"
-  ttlSeconds: 60
-  keepLastAssistants: 1
-  softTrim: {maxChars: 100, headChars: 40, tailChars: 50}
-  hardClear: {enabled: false, placeholder: gone}
-  tools: {allow: ["memory_*"], deny: [memory_append]}
+  tools: {deny: [memory_append]}
 llm:
   provider: anthropic
   model: m
@@ -57,29 +53,26 @@ llm:
   window: 100000
   maxTokens: 50
   timeoutSeconds: 9.5
-  limits: {tokens: 1, tokensPerDay: 2, usdPerDay: 0.5}
-  prices: {input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75}
-sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
+  limits: {tokensPerDay: 2}
+sidecar: {listen: none}
 `)
 	c := load(t, src)
 	home, base := strings.TrimPrefix(src.Env[0], "HOME="), filepath.Dir(src.File)
 	got := []any{
-		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, !c.OldOrder,
-		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.Shared, c.Flush.KeepTokens, c.Flush,
-		c.Prune.Mode, c.Prune.TTL, c.Prune.KeepLastAssistants, c.Prune.SoftTrim, c.Prune.HardClear, c.Prune.Tools,
-		c.LLM, c.Sidecar,
+		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, !c.OldOrder,
+		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, c.Shared, c.Flush.KeepTokens, c.Flush,
+		c.Prune.Mode, c.Prune.Tools, c.LLM, c.AgentListen,
 	}
 	want := []any{
-		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, false,
-		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
-		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Groups: flush.GroupsSeparate, Idle: time.Minute},
-		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},
-		prune.HardClear{Placeholder: "gone"}, prune.Tools{Allow: []string{"memory_*"}, Deny: []string{"memory_append"}},
+		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, false,
+		false, 5, 250 * time.Millisecond, []string{"team"}, 2000,
+		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Groups: flush.GroupsSeparate, TranscriptBytes: flush.Defaults().TranscriptBytes, Idle: time.Minute},
+		prune.ModeOff, prune.Tools{Deny: []string{"memory_append"}},
 		llm.Config{
 			Provider: "anthropic", Model: "m", AllowHTTP: true, Window: 100_000, MaxTokens: 50, Timeout: 9500 * time.Millisecond,
-			Limits: llm.Limits{Tokens: 1, TokensPerDay: 2, USDPerDay: 0.5, Prices: llm.Prices{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}},
+			Limits: llm.Limits{TokensPerDay: 2},
 		},
-		config.Sidecar{Listen: "none", Socket: filepath.Join(base, "a.sock"), Memory: "127.0.0.1:7600", Token: "secret"},
+		"none",
 	}
 	for i := range want {
 		if diff := cmp.Diff(want[i], got[i], cmpopts.IgnoreFields(llm.Config{}, "Transport")); diff != "" {
@@ -94,11 +87,8 @@ func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"typo", "compaction: {memoryFlush: {softTreshold: 1}}\n", `did you mean compaction.memoryFlush.softThreshold`},
 		{"mode", "contextPruning: {mode: always}\n", `:1:24: contextPruning.mode: "always" is not possible; choose cache-ttl, off`},
-		{"sizes of a trim", "contextPruning:\n  softTrim:\n    maxChars: 100\n", `:3:5: contextPruning.softTrim: head 1500 and tail 1500 are more than maxChars 100`},
-		{"placeholder", "contextPruning: {hardClear: {placeholder: \"\"}}\n", `contextPruning.hardClear.placeholder: must not be empty`},
 		{"ratio", "compaction: {memoryFlush: {softThresholdRatio: 1}}\n", `:1:28: compaction.memoryFlush.softThresholdRatio: must be at least 0 and below 1, not 1`},
 		{"agent id", "recall: {shared: [../x]}\n", `recall.shared: "../x" is not an agent id`},
-		{"score", "recall: {minScore: 2}\n", `:1:20: recall.minScore: 2 is not between 0 and 1`},
 		{"not one of memory", "memorySearch: {recall: {topK: 1}}\n", `recall.topK: no such setting`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -160,21 +150,21 @@ func TestLLMKeyOfTheEnvironmentGoesOnlyToItsProvider(t *testing.T) {
 }
 
 // Hazard C13: neither the key of the model nor the token of the memory service is shown, and a change of either is noticed.
-func TestLLMKeyAndSidecarTokenAreHiddenAndCompared(t *testing.T) {
+func TestLLMKeyAndClientTokenAreHiddenAndCompared(t *testing.T) {
 	t.Parallel()
-	src := write(t, "llm: {apiKey: sk-verysecret}\nsidecar: {token: t-verysecret}\n")
+	src := write(t, "llm: {apiKey: sk-verysecret}\nclient: {token: t-verysecret}\n")
 	before := load(t, src)
 	for _, v := range before.Values() {
 		if strings.Contains(v.Text, "verysecret") {
 			t.Errorf("%s shows %q", v.Key, v.Text)
 		}
 	}
-	src.Flags = []config.Flag{{Name: "--set", Key: "llm.apiKey", Value: "other"}, {Name: "--set", Key: "sidecar.token", Value: "other"}}
-	if diff := cmp.Diff([]string{"llm.apiKey", "sidecar.token"}, config.Changed(before, load(t, src))); diff != "" {
+	src.Flags = []config.Flag{{Name: "--set", Key: "llm.apiKey", Value: "other"}, {Name: "--set", Key: "client.token", Value: "other"}}
+	if diff := cmp.Diff([]string{"client.token", "llm.apiKey"}, config.Changed(before, load(t, src))); diff != "" {
 		t.Error(diff)
 	}
-	_, err := config.Load(write(t, "sidecar: {token: \"env:NO_SUCH_TOKEN\"}\n"))
-	if err == nil || !strings.Contains(err.Error(), ":1:11: sidecar.token: the environment variable NO_SUCH_TOKEN is not set") {
+	_, err := config.Load(write(t, "client: {token: \"env:NO_SUCH_TOKEN\"}\n"))
+	if err == nil || !strings.Contains(err.Error(), ":1:10: client.token: the environment variable NO_SUCH_TOKEN is not set") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"kioku/agent/skills"
 	"kioku/chunker"
 	"kioku/embed"
+	"kioku/history"
 	"kioku/indexer"
 	"kioku/internal/modelhttp"
 	"kioku/internal/trace"
@@ -60,8 +61,6 @@ type Config struct {
 	InsecurePlaintext bool
 	// Hosts are names under which HTTP is answered, and Origins web sites whose pages may use it.
 	Hosts, Origins []string
-	// Limits bound what a daemon does at the same time.
-	Limits server.Limits
 	// Audit says where calls are recorded; its File is empty if they are not.
 	Audit audit.Options
 	// Tracing says where traces go; its Endpoint is empty if there are none.
@@ -89,10 +88,6 @@ type Config struct {
 	Provider string
 	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
 	LocalModel string
-	// RedactSecrets has references take the places of passwords and keys in texts that are sent to embedding providers and re-rankers.
-	RedactSecrets bool
-	// Price is the price of a million tokens at the embedding provider, in the user's currency; 0 means unknown.
-	Price float64
 	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
 	// RerankProvider is the setting of the re-ranker, which may be "auto".
@@ -103,8 +98,6 @@ type Config struct {
 	Index kioku.IndexOptions
 	// Search is the ranking.
 	Search search.Options
-	// CacheEntries is the maximum number of cached embeddings of texts that are not indexed now.
-	CacheEntries int
 	// MemoryBudget is the maximum number of bytes of vectors and words in memory, for all agents.
 	MemoryBudget int64
 
@@ -128,8 +121,8 @@ type Config struct {
 	History kioku.HistoryOptions
 	// Council says which council a daemon serves.
 	Council Council
-	// Sidecar contains the addresses of kioku agent.
-	Sidecar Sidecar
+	// AgentListen is the TCP address of kioku agent; "none" disables TCP.
+	AgentListen string
 
 	// headers are as written; their values may be references to secrets. Embed contains the secrets.
 	headers map[string]string
@@ -145,16 +138,9 @@ type Config struct {
 	home, temporary string
 }
 
-// Sidecar contains the addresses of kioku agent and of the memory service that it uses.
-type Sidecar struct {
-	Listen, Socket string // the addresses of kioku agent, as those of Config
-	// Memory is the target of the memory service, empty for the daemon of the state folder. Token is sent to it.
-	Memory, Token string
-}
-
 // Client says how to reach a daemon on another machine.
 type Client struct {
-	// Target is the host:port of the daemon, empty for the one of the state folder. Token is sent to it.
+	// Target is the host:port of the daemon or unix:///path, empty for the one of the state folder. Token is sent to it.
 	Target, Token string
 	// CA, Cert and Key are PEM files: the authorities that the daemon's certificate must be of, and the certificate and key
 	// that are shown to it. An empty CA means the authorities of the system.
@@ -198,13 +184,12 @@ func Default() *Config {
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none"},
-		RedactSecrets:  true,
 		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
-		Search: search.DefaultOptions(), CacheEntries: 250_000, MemoryBudget: slab.DefaultBudget,
+		Search: search.DefaultOptions(), MemoryBudget: slab.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
 			Turns:     sidecar.TurnSettings{Keep: true},
@@ -214,12 +199,11 @@ func Default() *Config {
 			Flush:     flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
-		Derive:        defaultDerive(), History: defaultHistory(),
-		Limits:  server.DefaultLimits(),
-		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
-		Audit:   audit.Options{MaxBytes: 100 << 20},
-		Tracing: trace.Options{Sample: 1},
-		headers: map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
+		Derive:        defaultDerive(), History: kioku.HistoryOptions{MaxBytes: history.DefaultJournalBytes, MaxAge: 400 * 24 * time.Hour},
+		AgentListen: "127.0.0.1:7601",
+		Audit:       audit.Options{MaxBytes: 100 << 20},
+		Tracing:     trace.Options{Sample: 1},
+		headers:     map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
 	return c
@@ -381,7 +365,7 @@ func (c *Config) Value(key string) (Value, error) {
 }
 
 func (c *Config) value(f Field) Value {
-	v := Value{Field: f, Text: f.value.String(), Origin: "default"}
+	v := Value{Field: f, Text: f.value.get(), Origin: "default"}
 	if o, ok := c.origins[f.Key]; ok {
 		v.Origin = o.where
 	}

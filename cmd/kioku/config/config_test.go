@@ -81,40 +81,38 @@ remote:
   headers: {X-Team: blue}
 extraPaths: [a.md, "b/*.md"]
 maxFileBytes: 1_000_000
-chunking: {tokens: 200, overlap: 20, encoding: o200k_base}
-sync: {watchDebounceMs: 100, maxWaitMs: 2000, intervalMinutes: 0.5}
+chunking: {tokens: 200}
+sync: {watchDebounceMs: 100, intervalMinutes: 0.5}
 query:
   maxResults: 9
   minScore: 0
   hybrid:
     enabled: false
     vectorWeight: 0.5
-    candidateMultiplier: 5
-    temporalDecay: {halfLifeDays: 7, floor: 0.5, evergreen: ["memory/people/*"]}
-cache: {maxEntries: 10}
+    temporalDecay: {halfLifeDays: 7, evergreen: ["memory/people/*"]}
 `)
 	c := load(t, src)
 	home, base := strings.TrimPrefix(src.Env[0], "HOME="), filepath.Dir(src.File)
 	got := []any{
 		c.Workspace, c.Listen, c.Location.String(), c.LogLevel, c.Agents["nova"], c.Embed.Provider, c.Embed.Model, c.Embed.Dims,
 		c.Embed.BaseURL, c.Embed.Headers["X-Team"], c.Index.ExtraPaths, c.Index.MaxFileBytes, c.Chunking.Tokens, c.Chunking.Overlap,
-		c.Chunking.Encoding, c.Index.Debounce, c.Index.MaxWait, c.Index.Interval, c.Search.MaxResults, *c.Search.MinScore,
-		*c.Search.Hybrid, *c.Search.VectorWeight, c.Search.TextWeight, c.Search.CandidateMultiplier,
-		c.Search.HalfLife, *c.Search.DecayFloor, c.Search.Evergreen, c.CacheEntries,
+		c.Chunking.Encoding, c.Index.Debounce, c.Index.Interval, c.Search.MaxResults, *c.Search.MinScore,
+		*c.Search.Hybrid, *c.Search.VectorWeight,
+		c.Search.HalfLife, c.Search.Evergreen,
 	}
 	want := []any{
 		filepath.Join(base, "notes"), "none", "Asia/Tokyo", slog.LevelDebug,
 		config.Agent{Workspace: "/srv/nova", ExtraPaths: []string{"docs", filepath.Join(home, "shared")}}, "openai", "123", 512,
-		"http://127.0.0.1:9/v1", "blue", []string{"a.md", "b/*.md"}, int64(1_000_000), 200, 20,
-		"o200k_base", 100 * time.Millisecond, 2 * time.Second, 30 * time.Second, 9, 0.0,
-		false, 0.5, (*float64)(nil), 5,
-		7 * 24 * time.Hour, 0.5, []string{"memory/people/*"}, 10,
+		"http://127.0.0.1:9/v1", "blue", []string{"a.md", "b/*.md"}, int64(1_000_000), 200, 40,
+		"cl100k_base", 100 * time.Millisecond, 30 * time.Second, 9, 0.0,
+		false, 0.5,
+		7 * 24 * time.Hour, []string{"memory/people/*"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if text, origin := value(t, c, "query.hybrid.candidateMultiplier"); text != "5" || origin != src.File+":24:5" {
-		t.Errorf("the multiplier is %s, from %s", text, origin)
+	if text, origin := value(t, c, "query.hybrid.temporalDecay.halfLifeDays"); text != "7" || origin != src.File+":24:21" {
+		t.Errorf("the half life is %s, from %s", text, origin)
 	}
 }
 
@@ -142,9 +140,7 @@ func TestLoadNamesThePlaceOfAFault(t *testing.T) {
 		{"agent setting", "agents: {a: {workspce: /x}}\n", `did you mean agents.a.workspace?`},
 		{"given twice", "dims: 1\ndims: 2\n", `:2:1: dims: set twice, first at 1:1`},
 		{"given twice by blocks", "query: {maxResults: 1}\nquery: {maxResults: 2}\n", `query.maxResults: set twice`},
-		{"overlap", "chunking: {tokens: 50}\n", `:1:12: chunking.overlap: 80 is not less than chunking.tokens, 50`},
-		{"weights", "query: {hybrid: {vectorWeight: 0, textWeight: 0}}\n", `vectorWeight and textWeight are both 0`},
-		{"waits", "sync: {maxWaitMs: 10}\n", `sync.maxWaitMs: 10 is less than sync.watchDebounceMs, 1500`},
+		{"of an earlier version", "cache:\n  maxEntries: 5\n", `:2:3: cache.maxEntries: is no longer a setting: 250,000 embeddings are kept in addition to those of indexed texts; kioku config unset cache.maxEntries removes it`},
 		{"no YAML", "a: [1\n", `:`},
 		{"a list", "- a\n", `:1:1: not a block of settings`},
 		{"two documents", "dims: 1\n---\ndims: 2\n", `more than one document`},
@@ -197,8 +193,11 @@ func TestLoadPrecedenceIsFlagEnvironmentFileDefault(t *testing.T) {
 
 func TestEnvironmentWithAnUnknownNameIsANotice(t *testing.T) {
 	t.Parallel()
-	c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{"KIOKU_QUERY_MAXRESULTS=3", "OTHER=1"}})
-	want := []string{"the environment variable KIOKU_QUERY_MAXRESULTS has no effect; did you mean KIOKU_QUERY_MAX_RESULTS?"}
+	c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{"KIOKU_QUERY_MAXRESULTS=3", "KIOKU_QUERY_TYPOS=false", "OTHER=1"}})
+	want := []string{
+		"the environment variable KIOKU_QUERY_MAXRESULTS has no effect; did you mean KIOKU_QUERY_MAX_RESULTS?",
+		"the environment variable KIOKU_QUERY_TYPOS has no effect: words with one typo are always matched",
+	}
 	if diff := cmp.Diff(want, c.Notices); diff != "" {
 		t.Error(diff)
 	}
@@ -216,7 +215,7 @@ func TestFieldEnvIsUnique(t *testing.T) {
 	for env, key := range map[string]string{
 		"KIOKU_QUERY_MAX_RESULTS": "query.maxResults", "KIOKU_CHUNKING_TOKENS": "chunking.tokens", "KIOKU_PROVIDER": "provider",
 		"KIOKU_REMOTE_BASE_URL": "remote.baseUrl", "KIOKU_TLS_CLIENT_CA": "tls.clientCA",
-		"KIOKU_QUERY_HYBRID_MMR_LAMBDA": "query.hybrid.mmr.lambda",
+		"KIOKU_QUERY_HYBRID_VECTOR_WEIGHT": "query.hybrid.vectorWeight",
 	} {
 		t.Run(env, func(t *testing.T) {
 			if seen[env] != key {
@@ -388,6 +387,8 @@ func TestMarkdownListsEachSettingOnce(t *testing.T) {
 	for _, f := range config.Fields() {
 		want = append(want, f.Key)
 	}
+	slices.Sort(got)
+	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}

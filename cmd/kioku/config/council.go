@@ -13,13 +13,6 @@ type Council struct {
 	Folder string
 }
 
-// council registers the settings of the council.
-func (r *registry) council(c *Config) {
-	r.group = "Council"
-	r.path(&c.Council.Folder, "council.folder", "Folder with a council.yaml, which kioku serve runs and kioku council asks; see council.md. "+
-		"Unset means that kioku council looks for one in the current folder and above, and kioku serve runs none.")
-}
-
 // modelProviders are the providers of language models that need no other setting than a key, by the variable of the key.
 var modelProviders = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "ollama": ""}
 

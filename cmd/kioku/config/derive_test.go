@@ -3,7 +3,6 @@ package config_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,21 +21,17 @@ func TestDeriveSettings(t *testing.T) {
 	c := load(t, write(t, `derive:
   enabled: true
   llm: {model: small, maxSensitivity: normal}
-  settleMinutes: 2
   maxTokensPerDay: 5000
-  maxCallsPerHour: 7
   reflect: true
-  export: {dir: views/kioku/, maxSensitivity: private}
+  export: {dir: views/kioku/}
   private: [memory/family/**]
   predicates: {drinks: set, drives: exclusive}
-  entityTypes: [PET, BOAT_2]
-  expand: {llm: true}
-  rerank: {llm: true}
+  recall: {llm: true}
 `))
 	want := config.Derive{
-		Enabled: true, Model: "small", MaxSensitivity: "normal", Settle: 2 * time.Minute, MaxTokensPerDay: 5000, MaxCallsPerHour: 7, Reflect: true,
-		ExportDir: "views/kioku", ExportMaxSensitivity: "private", Private: []string{"memory/family/**"},
-		Predicates: map[string]string{"drinks": "set", "drives": "exclusive"}, EntityTypes: []string{"PET", "BOAT_2"}, Expand: true, Rerank: true,
+		Enabled: true, Model: "small", MaxSensitivity: "normal", MaxTokensPerDay: 5000, Reflect: true,
+		ExportDir: "views/kioku", Private: []string{"memory/family/**"},
+		Predicates: map[string]string{"drinks": "set", "drives": "exclusive"}, Recall: true,
 	}
 	if diff := cmp.Diff(want, c.Derive); diff != "" {
 		t.Error(diff)
@@ -53,7 +48,6 @@ func TestDeriveRefusesWhatMakesNoSense(t *testing.T) {
 		"derive: {export: {dir: /tmp}}":           "derive.export.dir",
 		"derive: {export: {dir: .}}":              "derive.export.dir",
 		"derive: {predicates: {drinks: many}}":    "derive.predicates",
-		"derive: {entityTypes: [pet]}":            "derive.entityTypes",
 		"derive: {private: ['[']}":                "derive.private",
 		"derive: {llm: {maxSensitivity: secret}}": "derive.llm.maxSensitivity",
 	} {

@@ -105,11 +105,11 @@ func anchored(f Field, value string, src Sources) string {
 	c := Default()
 	c.registry.base, c.registry.home = src.Dir, "~"
 	switch f.Type {
-	case "path", "paths", "blocks":
-		if f, ok := c.lookup(f.Key); ok && f.value.Set(value) == nil {
-			return f.value.String()
+	case pathType, pathsType, blocksType:
+		if f, ok := c.lookup(f.Key); ok && f.value.setText(value) == nil {
+			return f.value.get()
 		}
-	case "secret":
+	case secretType:
 		return c.registry.reference(value)
 	}
 	return value

@@ -126,9 +126,9 @@ func TestEditReadsPathsFromWhereItsUserIs(t *testing.T) {
 
 func TestEditWritesNoValueThatDoesNotFitTheOthers(t *testing.T) {
 	t.Parallel()
-	src := write(t, "chunking:\n  tokens: 100\n  overlap: 80\n")
+	src := write(t, "tls:\n  cert: a.pem\n  key: b.pem\n")
 	before := read(t, src.File)
-	for _, kv := range [][2]string{{"chunking.overlap", "500"}, {"chunking.tokens", "50"}, {"sync.maxWaitMs", "10"}} {
+	for _, kv := range [][2]string{{"tls.cert", ""}, {"client.key", "c.pem"}, {"sources", "sessions"}, {"cache.maxEntries", "10"}} {
 		if _, err := config.Edit(src, kv[0], kv[1]); err == nil {
 			t.Errorf("%s=%s was taken", kv[0], kv[1])
 		}
@@ -136,7 +136,7 @@ func TestEditWritesNoValueThatDoesNotFitTheOthers(t *testing.T) {
 	if after := read(t, src.File); after != before {
 		t.Errorf("the file was changed: %s", after)
 	}
-	if _, err := config.Edit(src, "chunking.overlap", "10"); err != nil {
+	if _, err := config.Edit(src, "tls.cert", "c.pem"); err != nil {
 		t.Error(err)
 	}
 }

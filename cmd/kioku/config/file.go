@@ -195,7 +195,7 @@ func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 // itemsOf returns the items of a value, or an error if its type is wrong.
 func itemsOf(f Field, value *yaml.Node) ([]string, error) {
 	if f.value.kind == aList {
-		if f.value.typ == "globs" && value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
+		if f.value.typ == globsType && value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
 			return []string{value.Value}, nil
 		}
 		return listOf(value)

@@ -36,7 +36,7 @@ func TestFolderFileIsBetweenTheUsersFileAndTheEnvironment(t *testing.T) {
 	for key, want := range map[string][2]string{
 		"timezone": {"Asia/Tokyo", file + ":3:1"}, "query.maxResults": {"4", file + ":4:9"}, "query.minScore": {"0.3", "--set"},
 		"chunking.tokens": {"500", "KIOKU_CHUNKING_TOKENS"}, "model": {"m", src.File + ":4:1"}, "include": {"docs/**/*.md", file + ":1:1"},
-		"exclude": {"drafts/**", file + ":2:1"}, "extraPaths": {"more", file + ":5:1"}, "chunking.overlap": {"80", "default"},
+		"exclude": {"drafts/**", file + ":2:1"}, "extraPaths": {"more", file + ":5:1"},
 	} {
 		if text, origin := value(t, c, key); text != want[0] || origin != want[1] {
 			t.Errorf("%s is %q from %q, want %q from %q", key, text, origin, want[0], want[1])
@@ -64,7 +64,7 @@ func TestFolderFileRefusesWhatAFolderMayNotSet(t *testing.T) {
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(may), func(key string) bool { return strings.HasPrefix(key, "query.") })
-	want := []string{"timezone", "local.model", "include", "exclude", "extraPaths", "maxFileBytes", "chunking.tokens", "chunking.overlap", "chunking.encoding"}
+	want := []string{"timezone", "local.model", "include", "exclude", "extraPaths", "maxFileBytes", "chunking.tokens"}
 	if diff := cmp.Diff(want, others); diff != "" {
 		t.Errorf("what a workspace may set has changed; think of a folder that comes from elsewhere: %s", diff)
 	}
@@ -198,8 +198,8 @@ func TestUnsetRemovesASettingAndEmptyBlocks(t *testing.T) {
 		t.Errorf("an unknown key cannot be removed: %v", err)
 	}
 	load(t, broken)
-	bound := write(t, "chunking: {tokens: 50, overlap: 10}\n")
-	if _, _, err := config.Unset(bound, "chunking.overlap"); err == nil || !strings.Contains(err.Error(), "not less than") {
+	bound := write(t, "tls: {cert: a.pem, key: b.pem}\n")
+	if _, _, err := config.Unset(bound, "tls.key"); err == nil || !strings.Contains(err.Error(), "belong together") {
 		t.Errorf("a file that does not load is written: %v", err)
 	}
 }
@@ -225,10 +225,10 @@ func TestLoadNamesTheLineOfWhatIsNotYAML(t *testing.T) {
 // Values from flags are not reported as if they stood in the file.
 func TestLoadBlamesTheValueThatGoesBefore(t *testing.T) {
 	t.Parallel()
-	src := write(t, "chunking: {overlap: 60}\n")
-	src.Flags = []config.Flag{{Name: "--set", Key: "chunking.tokens", Value: "50"}}
+	src := write(t, "tokenFile: /t\n")
+	src.Flags = []config.Flag{{Name: "--set", Key: "tokens", Value: "t"}}
 	_, err := config.Load(src)
-	if err == nil || err.Error() != "--set: chunking.overlap: 60 is not less than chunking.tokens, 50" {
+	if err == nil || err.Error() != "--set: tokens: tokens and tokenFile are both set; set one" {
 		t.Errorf("got %v", err)
 	}
 	src = write(t, "agents: {a: {workspace: /a}, b: {workspace: /b}}\n")

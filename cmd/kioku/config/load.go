@@ -99,7 +99,9 @@ func (l *loader) readEnv() {
 			continue
 		}
 		notice := "the environment variable " + shorten(name) + " has no effect"
-		if near := text.Nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
+		if why := goneVariables()[name]; why != "" {
+			notice += ": " + why
+		} else if near := text.Nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
 			notice += "; did you mean " + near + "?"
 		}
 		l.conf.Notices = append(l.conf.Notices, notice)
@@ -122,8 +124,6 @@ func (l *loader) finish() {
 	l.conf.chooseProvider(l.env)
 	l.conf.chooseReranker()
 	l.reveal()
-	send := !l.conf.RedactSecrets
-	l.conf.Embed.SendSecrets, l.conf.Rerank.SendSecrets = send, send
 }
 
 // agree checks the settings that depend on each other.
@@ -144,20 +144,8 @@ func (l *loader) agree() {
 	if (c.Client.Cert == "") != (c.Client.Key == "") {
 		l.disagree("client.cert", "client.key", "client.cert and client.key belong together; set both or none")
 	}
-	if c.Chunking.Overlap >= c.Chunking.Tokens {
-		l.disagree("chunking.overlap", "chunking.tokens", fmt.Sprintf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
-	}
-	if v, t := c.Search.VectorWeight, c.Search.TextWeight; v != nil && t != nil && *v+*t == 0 {
-		l.disagree("query.hybrid.vectorWeight", "query.hybrid.textWeight", "vectorWeight and textWeight are both 0")
-	}
-	if c.Index.MaxWait < c.Index.Debounce {
-		l.disagree("sync.maxWaitMs", "sync.watchDebounceMs",
-			fmt.Sprintf("%d is less than sync.watchDebounceMs, %d", c.Index.MaxWait.Milliseconds(), c.Index.Debounce.Milliseconds()))
-	}
-	if err := c.Prune.Check(); err != nil {
-		name, problem, _ := strings.Cut(err.Error(), ": ")
-		l.disagree("contextPruning."+name, "", problem)
-	}
+	c.Chunking.Overlap = c.Chunking.Tokens / 5
+	c.Index.MaxWait = max(c.Index.MaxWait, c.Index.Debounce)
 	if joined, ok := c.Flush.Check().(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
 			key, problem, _ := strings.Cut(err.Error(), " ")

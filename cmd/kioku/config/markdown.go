@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,23 +18,45 @@ a block: ` + "`query: {maxResults: 10}`" + `. A list is separated by commas in a
 use and where each comes from; ` + "`kioku config set`" + ` and ` + "`unset`" + ` edit the config file, with ` + "`--folder`" + ` that of the workspace. This
 page is made by ` + "`kioku config list --markdown`" + `.
 `)
+	b.WriteString("\n## What people set\n\n" + tableHead)
+	for _, key := range everyday {
+		f, _ := FieldOf(key)
+		b.WriteString(f.row())
+	}
 	group := ""
 	for _, f := range Fields() {
+		if slices.Contains(everyday, f.Key) {
+			continue
+		}
 		if f.Group != group {
 			group = f.Group
-			fmt.Fprintf(&b, "\n## %s\n\n| setting | default | variable | meaning |\n|---|---|---|---|\n", group)
+			fmt.Fprintf(&b, "\n## %s\n\n%s", group, tableHead)
 		}
-		value, doc := f.Default, f.Doc
-		if value != "" {
-			value = "`" + value + "`"
-		}
-		if strings.Contains(f.Type, "|") {
-			doc += " One of `" + strings.ReplaceAll(f.Type, " | ", "`, `") + "`."
-		}
-		if f.inFolder {
-			doc = "*folder* " + doc
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", f.Key, value, f.Env(), doc)
+		b.WriteString(f.row())
 	}
 	return b.String()
+}
+
+// everyday are the settings that most people set, which the documentation lists first.
+var everyday = []string{
+	"workspace", "agents", "timezone", "include", "exclude", "extraPaths", "sources", "offline", "listen", "tokenFile",
+	"provider", "local.model", "model", "remote.baseUrl", "remote.apiKey", "query.maxResults",
+	"llm.provider", "llm.model", "llm.apiKey", "derive.enabled",
+}
+
+const tableHead = "| setting | default | variable | meaning |\n|---|---|---|---|\n"
+
+// row returns the line of a setting in a table.
+func (f Field) row() string {
+	value, doc := f.Default, f.Doc
+	if value != "" {
+		value = "`" + value + "`"
+	}
+	if strings.Contains(f.Type, "|") {
+		doc += " One of `" + strings.ReplaceAll(f.Type, " | ", "`, `") + "`."
+	}
+	if f.inFolder {
+		doc = "*folder* " + doc
+	}
+	return fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", f.Key, value, f.Env(), doc)
 }

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,8 +51,8 @@ func (p *fileParser) openClaw(key, block, where string, value *yaml.Node) bool {
 		p.notice(where, key, "only memory.search has settings that are used here")
 	case !inside && strings.HasPrefix(key, "agents.") && strings.Count(key, ".") > 1 && (name == "memory" || name == "memorySearch"):
 		p.fail(where, key, fmt.Errorf("paste the block %s itself, at the left margin, without the blocks around it", name))
-	case inside && why != "":
-		p.notice(where, block+"."+key, why)
+	case inside && cmp.Or(why, gone[key]) != "":
+		p.notice(where, block+"."+key, cmp.Or(why, gone[key]))
 	case inside && key == "sync.intervalMinutes" && value.Value == "0":
 		p.notice(where, block+"."+key, "0 would mean never, and the folder is always scanned regularly, every 5 minutes unless set")
 	default:
@@ -114,6 +116,7 @@ func useVariables(n *yaml.Node) {
 // relative to the block.
 func OpenClawIgnores(key string) string {
 	reasons := ignored()
+	maps.Copy(reasons, gone)
 	for name := key; ; {
 		if why := reasons[name]; why != "" {
 			return why
@@ -138,5 +141,5 @@ func Check(key, value string) error {
 	if !ok {
 		return Default().registry.unknown("", key)
 	}
-	return f.value.Set(value)
+	return f.value.setText(value)
 }

@@ -9,18 +9,6 @@ import (
 	"kioku/cmd/kioku/internal/modelstore"
 )
 
-// localModel registers the setting of the local model. In the file of a workspace it is only a name: a path there would have a
-// stranger's folder say which files this program maps into memory.
-func (r *registry) localModel(at *string, key, doc string) {
-	scalar(r, at, aText, "text", key, doc, func(s string) (string, error) {
-		if !strings.ContainsAny(s, `/\`) && s != "" {
-			s = strings.ToLower(s)
-			return s, modelstore.CheckName(s)
-		}
-		return r.abs(s), nil
-	}, same)
-}
-
 // Models returns the store of the models that were added.
 func (c *Config) Models() *modelstore.Store { return modelstore.New(c.State) }
 
@@ -172,4 +160,27 @@ func (c *Config) whyNone(env map[string]string) string {
 		}
 	}
 	return why
+}
+
+// chooseReranker turns the setting rerank.provider into the re-ranker that it stands for.
+func (c *Config) chooseReranker() {
+	r := &c.Rerank
+	added, ok := c.Models().First(modelstore.Reranker)
+	if r.Provider = c.RerankProvider; r.Provider == "auto" {
+		switch {
+		case ok:
+			r.Provider = "local"
+		case r.BaseURL != "":
+			r.Provider = "http"
+		default:
+			r.Provider = "none"
+		}
+	}
+	switch {
+	case r.Provider != "local":
+	case r.Model != "":
+		r.ModelDir = c.modelDir(r.Model)
+	case ok:
+		r.ModelDir = added.Dir
+	}
 }

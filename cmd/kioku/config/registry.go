@@ -1,8 +1,8 @@
 package config
 
 import (
-	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,7 +50,7 @@ func (f Field) Env() string {
 // Choices returns the values that the setting can have, none if they cannot be listed.
 func (f Field) Choices() []string {
 	switch {
-	case f.Type == "true or false":
+	case f.Type == toggleType:
 		return []string{"true", "false"}
 	case strings.Contains(f.Type, " | "):
 		return strings.Split(f.Type, " | ")
@@ -70,9 +70,8 @@ func (f Field) InFolder() bool { return f.inFolder }
 // Fields returns every setting, in the order of the documentation.
 func Fields() []Field { return Default().registry.fields }
 
-// registry holds the settings of one Config: a flag set finds them by key, and each value points into the Config.
+// registry contains the settings of one Config, whose values point into it.
 type registry struct {
-	*flag.FlagSet
 	// fields are the settings in the order of the documentation.
 	fields []Field
 	// group, memory and inFolder are those of the fields that are added next.
@@ -83,31 +82,9 @@ type registry struct {
 	secrets    []*secretSetting
 }
 
-// newRegistry returns the registry of a config that holds the defaults.
-func newRegistry(c *Config) *registry {
-	r := &registry{FlagSet: flag.NewFlagSet("kioku", flag.ContinueOnError)}
-	r.service(c)
-	r.serving(c)
-	r.observing(c)
-	r.memory = true
-	r.provider(c)
-	r.index(c)
-	r.query(c)
-	r.reranker(c)
-	r.caches(c)
-	r.memory = false
-	r.agentSide(c)
-	r.derive(c)
-	r.history(c)
-	r.council(c)
-	return r
-}
-
 // register registers a setting.
 func (r *registry) register(key, doc string, v *value) {
-	r.Var(v, key, doc)
-	f := r.Lookup(key)
-	r.fields = append(r.fields, Field{Key: key, Group: r.group, Type: v.typ, Default: f.DefValue, Doc: doc, value: v, memory: r.memory, inFolder: r.inFolder})
+	r.fields = append(r.fields, Field{Key: key, Group: r.group, Type: v.typ, Default: v.get(), Doc: doc, value: v, memory: r.memory, inFolder: r.inFolder})
 }
 
 // lookup finds a setting by its key. The settings of one agent, agents.<id>.workspace and the like, are found too.
@@ -131,14 +108,17 @@ func (r *registry) keys() []string {
 	return all
 }
 
-// isBlock reports whether key contains settings rather than being one.
+// isBlock reports whether key contains settings, of today or of earlier versions, rather than being one.
 func (r *registry) isBlock(key string) bool {
-	return slices.ContainsFunc(r.fields, func(f Field) bool { return strings.HasPrefix(f.Key, key+".") })
+	return slices.ContainsFunc(slices.AppendSeq(r.keys(), maps.Keys(gone)), func(k string) bool { return strings.HasPrefix(k, key+".") })
 }
 
 // unknown returns the error for a key that is no setting.
 func (r *registry) unknown(where, key string) *Error {
 	problem := "no such setting"
+	if why, ok := gone[key]; ok {
+		return &Error{Where: where, Key: key, Problem: "is no longer a setting: " + why + "; kioku config unset " + key + " removes it from the file"}
+	}
 	candidates := r.keys()
 	if parts := strings.Split(key, "."); len(parts) == 3 && parts[0] == "agents" {
 		candidates = nil
@@ -157,7 +137,7 @@ func (r *registry) unknown(where, key string) *Error {
 // agents adds the map of agents as text, "id=folder,id=folder". Agents named before keep their other settings.
 func (r *registry) agents(c *Config, key, doc string) {
 	r.register(key, doc, &value{
-		kind: aMap, typ: "blocks",
+		kind: aMap, typ: blocksType,
 		set: func(items []string) error {
 			for _, item := range items {
 				id, dir, ok := strings.Cut(item, "=")
@@ -181,16 +161,16 @@ func agentSettings() []string { return []string{"workspace", "extraPaths", "agen
 // agentField returns one setting of one agent.
 func (c *Config) agentField(id, name string) (Field, bool) {
 	a := c.Agents[id]
-	r := &registry{FlagSet: flag.NewFlagSet("agent", flag.ContinueOnError)}
+	r := &registry{}
 	switch name {
 	case "workspace":
-		r.path(&a.Workspace, name, "Folder of this agent.")
+		r.add(&a.Workspace, name, pathType, "Folder of this agent.")
 	case "extraPaths":
-		r.paths(&a.ExtraPaths, name, "Additional files or folders of this agent.")
+		r.add(&a.ExtraPaths, name, listType, "Additional files or folders of this agent.", r.inHome)
 	case "agentDir":
-		r.path(&a.AgentDir, name, "Folder whose files replace those of this agent's workspace.")
+		r.add(&a.AgentDir, name, pathType, "Folder whose files replace those of this agent's workspace.")
 	case "projects":
-		r.folders(&a.Projects, name, "Folders whose conversations with Claude Code and Codex are this agent's.")
+		r.add(&a.Projects, name, pathsType, "Folders whose conversations with Claude Code and Codex are this agent's.")
 	default:
 		return Field{}, false
 	}

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"testing"
-	"time"
 )
 
 // A re-ranker is opt-in: a cross-encoder that was added as one, else a server that is set, else none.
@@ -41,14 +40,11 @@ func TestRerankerAuto(t *testing.T) {
 // Its settings reach the search and the client, a key is a secret, and what it sends goes through the network of the settings.
 func TestRerankerSettings(t *testing.T) {
 	t.Parallel()
-	src := write(t, "rerank:\n  baseUrl: http://localhost:8080\n  apiKey: env:JUDGE_KEY\n  model: bge\n  candidates: 40\n  timeoutMs: 150\n")
+	src := write(t, "rerank:\n  baseUrl: http://localhost:8080\n  apiKey: env:JUDGE_KEY\n  model: bge\n")
 	src.Env = append(src.Env, "JUDGE_KEY=s3cret")
 	c := load(t, src)
 	if r := c.Rerank; r.APIKey != "s3cret" || r.Model != "bge" || r.BaseURL != "http://localhost:8080" || r.Transport == nil {
 		t.Errorf("%+v", r)
-	}
-	if c.Search.RerankCandidates != 40 || c.Search.RerankTimeout != 150*time.Millisecond {
-		t.Errorf("%d candidates in %s", c.Search.RerankCandidates, c.Search.RerankTimeout)
 	}
 	if v, err := c.Value("rerank.apiKey"); err != nil || v.Text == "s3cret" {
 		t.Errorf("shown: %q, %v", v.Text, err)

@@ -3,9 +3,17 @@ package config
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 )
+
+// secretSetting is a setting that may be a reference to a secret.
+type secretSetting struct {
+	// written is the value before the reference is resolved, and at the secret.
+	key, written string
+	at           *string
+}
 
 // hidden is shown instead of a secret.
 const hidden = "(hidden)"
@@ -54,6 +62,23 @@ func reveal(value string, env map[string]string) (string, error) {
 		return secret, nil
 	}
 	return "", fmt.Errorf("the file %s is empty", path)
+}
+
+// revealHeaders returns headers with their secrets in the clear; nil for none.
+func (l *loader) revealHeaders(key string, written map[string]string) map[string]string {
+	var clear map[string]string
+	for name, value := range written {
+		text, err := reveal(value, l.env)
+		if err != nil {
+			l.fail(l.conf.origins[key].where, key+"."+name, err)
+			continue
+		}
+		if clear == nil {
+			clear = map[string]string{}
+		}
+		clear[http.CanonicalHeaderKey(name)] = text
+	}
+	return clear
 }
 
 // HidesSecret reports whether Text hides a secret that the setting has in the clear instead of a reference.

@@ -10,12 +10,12 @@ import (
 func TestHasIsFalseForSessionsByDefault(t *testing.T) {
 	t.Parallel()
 	c := load(t, write(t, ""))
-	if c.Has("sessions") || c.Index.Sessions.DeltaBytes != 100_000 || c.Index.Sessions.DeltaMessages != 50 {
-		t.Errorf("by default: %v, %+v", c.Sources, c.Index.Sessions)
+	if c.Has("sessions") {
+		t.Errorf("by default: %v", c.Sources)
 	}
-	c = load(t, write(t, "sources: [memory, sessions]\nsync: {sessions: {deltaBytes: 7, deltaMessages: 8}}\n"))
-	if !c.Has("sessions") || c.Index.Sessions.DeltaBytes != 7 || c.Index.Sessions.DeltaMessages != 8 {
-		t.Errorf("as set: %v, %+v", c.Sources, c.Index.Sessions)
+	c = load(t, write(t, "sources: [memory, sessions]\n"))
+	if !c.Has("sessions") {
+		t.Errorf("as set: %v", c.Sources)
 	}
 }
 
@@ -23,10 +23,10 @@ func TestOpenClawBlockTurnsTranscriptsOn(t *testing.T) {
 	t.Parallel()
 	c := load(t, write(t, `{"memorySearch": {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": true},
 		"sync": {"sessions": {"deltaBytes": 100, "deltaMessages": 5, "postCompactionForce": true}}}}`))
-	if !c.Has("sessions") || c.Index.Sessions.DeltaBytes != 100 || c.Index.Sessions.DeltaMessages != 5 {
-		t.Errorf("%v, %+v", c.Sources, c.Index.Sessions)
+	if !c.Has("sessions") {
+		t.Errorf("%v", c.Sources)
 	}
-	if len(c.Notices) != 2 || !strings.Contains(c.Notices[0], "memorySearch.experimental has no effect: sources: [memory, sessions] is enough") {
+	if len(c.Notices) != 4 || !strings.Contains(c.Notices[0], "memorySearch.experimental has no effect: sources: [memory, sessions] is enough") {
 		t.Errorf("notices: %q", c.Notices)
 	}
 }
@@ -37,8 +37,7 @@ func TestSourcesRefusesUnknownOnes(t *testing.T) {
 		"sources: [memory, web]\n":               `"web" is not a source`,
 		"sources: [sessions]\n":                  "memory is always indexed",
 		"sources: []\n":                          "memory is always indexed",
-		"sync: {sessions: {deltaMessages: 0}}\n": "0 is not between",
-		"sync: {sessions: {deltaMesages: 4}}\n":  "deltaMessages",
+		"sync: {sessions: {deltaMessages: 0}}\n": "a transcript is indexed again after 50 messages",
 	} {
 		t.Run(text, func(t *testing.T) {
 			if _, err := config.Load(write(t, text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -77,9 +77,6 @@ export async function sync(client) {
   for await (const _ of client.memory.sync({}));
 }
 
-/** Settings with which old results of tools are shortened early. */
-export const pruning = ['--set', 'contextPruning.keepLastAssistants=1', '--set', 'contextPruning.softTrimRatio=0.01'];
-
 /** Does something ten minutes ago. */
 export async function earlier(run) {
   const {now} = Date;

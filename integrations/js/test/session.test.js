@@ -4,7 +4,7 @@ import {identify} from '../lib/messages.js';
 import {KiokuError} from '@kioku/client';
 import {RecentSessions} from '../lib/recent.js';
 import {SentMessages} from '../lib/sent.js';
-import {Daemon, earlier, pruning, sync} from './daemon.js';
+import {Daemon, earlier, sync} from './daemon.js';
 import {ScriptedModel} from './scripted.js';
 
 const said = (role, text, fields) => ({role, text, ...fields});
@@ -181,11 +181,11 @@ test('a turn goes on when the service is away, and the session with it when it i
 });
 
 test('old results of tools are shortened in what is sent, once the cache of the provider has gone cold', async (t) => {
-  const client = (await Daemon.start(t, {}, ...pruning)).connect(t);
-  const session = client.session('pruned', {windowTokens: 100_000, onError: fail});
+  const client = (await Daemon.start(t)).connect(t);
+  const session = client.session('pruned', {windowTokens: 15_000, onError: fail});
   const log = `begins ${'x'.repeat(20_000)} ends`;
   const messages = [said('user', 'Read it.'), said('assistant', '', {toolCalls: [{id: 'r', name: 'read', input: '{}'}]}),
-    said('tool', log, {toolCallId: 'r', toolName: 'read'}), said('assistant', 'I have.'), said('user', 'And?')];
+    said('tool', log, {toolCallId: 'r', toolName: 'read'}), said('assistant', 'I have.'), said('user', 'Sure?'), said('assistant', 'Yes.'), said('user', 'And?')];
   const warm = await earlier(() => session.before(messages));
   assert.deepEqual([warm.shortened.size, warm.messages[2].text.length], [0, log.length]);
   messages.push(said('assistant', 'Nothing.'), said('user', 'Thanks.'));

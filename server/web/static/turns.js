@@ -52,7 +52,7 @@ function showSessions(sessions, messages) {
 	replace(list, h("h2", {}, "Conversations"), h("ul", {},
 		link("", "All", count(turns, "turn")),
 		sessions.filter((s) => s.session).map((s) => link(s.session, s.session, `${count(s.turnCount, "turn")}, ${ago(s.lastTime)}`))),
-	!messages && h("p", { class: "small muted" }, "Messages are recorded for kioku chat only; turns.messages records all."));
+	!messages && h("p", { class: "small muted" }, "Messages are recorded for kioku chat only."));
 }
 
 function none(title, ...text) {

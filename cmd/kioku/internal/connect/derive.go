@@ -98,15 +98,15 @@ func (d *Derivers) Of(conf *config.Config, place config.Place, m *kioku.Memory, 
 	}
 	s := conf.Derive
 	return derive.New(derive.Options{
-		Store: m.Derived(), Notes: m, Rules: rules, Vocabulary: words, EntityTypes: s.EntityTypes,
-		Model: d.model(conf, place.Agent), ModelServer: conf.LLM.Server(), Ceiling: ceilingOf(conf), Turns: d.shared(), Settle: orNone(s.Settle),
-		MaxTokensPerDay: orNone(s.MaxTokensPerDay), MaxCallsPerHour: s.MaxCallsPerHour, Reflect: s.Reflect,
-		ViewDir: s.ExportDir, ViewCeiling: sensitivity(s.ExportMaxSensitivity), Now: ClockOf(conf), Log: log.With("agent", place.Agent),
+		Store: m.Derived(), Notes: m, Rules: rules, Vocabulary: words,
+		Model: d.model(conf, place.Agent), ModelServer: conf.LLM.Server(), Ceiling: ceilingOf(conf), Turns: d.shared(),
+		MaxTokensPerDay: orNone(s.MaxTokensPerDay), Reflect: s.Reflect,
+		ViewDir: s.ExportDir, Now: ClockOf(conf), Log: log.With("agent", place.Agent),
 	})
 }
 
 // orNone returns a setting for derive.Options, in which 0 means the default and a negative number none.
-func orNone[T time.Duration | int](v T) T {
+func orNone(v int) int {
 	if v == 0 {
 		return -1
 	}

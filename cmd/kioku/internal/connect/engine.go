@@ -45,7 +45,7 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	opt := kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,
 		Chunking: conf.Chunking, Embedder: embedder, Index: index, History: conf.History, Search: Ranking(conf),
-		CacheEntries: conf.CacheEntries, Vectors: slab.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
+		Vectors: slab.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
 	}
 	rules, err := deriveRules(conf, place)
 	if rules != nil {

@@ -35,11 +35,8 @@ func Recalling(conf *config.Config, m *kioku.Memory, s *derive.Service) server.M
 		return m
 	}
 	opt := recall.Options{Cut: s.Cut, MaxResults: conf.Search.MaxResults, Egress: ceilingOf(conf), Now: ClockOf(conf)}
-	if conf.Derive.Expand && s.Asks() {
-		opt.Expand = s.Wordings
-	}
-	if conf.Derive.Rerank && s.Asks() {
-		opt.Rerank = s.Choose
+	if conf.Derive.Recall && s.Asks() {
+		opt.Expand, opt.Rerank = s.Wordings, s.Choose
 	}
 	return recalling{m, recall.New(m, m.Derived(), opt), s}
 }

@@ -19,7 +19,7 @@ func checkDerive(_ context.Context, s *Subject) []Finding {
 		warn("the model does not derive: "+st.GetProblem(), "kioku derive status tells more; kioku derive run tries again")
 	} else if st.GetBudgetExhausted() {
 		warn(fmt.Sprintf("the budget of %s tokens a day and %s an hour is used up, jobs wait until there is some again", render.Number(int(st.GetMaxDayTokens())), render.Count(int(st.GetMaxHourCalls()), "call")),
-			"set derive.maxTokensPerDay or derive.maxCallsPerHour, if that is too little")
+			"set derive.maxTokensPerDay, if that is too little")
 	}
 	if n := len(st.GetParked()); n > 0 {
 		warn(fmt.Sprintf("%s of the model failed and waits: %s", render.Count(n, "job"), st.GetParked()[0].GetMessage()),

@@ -61,11 +61,9 @@ func (h *Home) Settings() (changes []config.Change, left []Left) {
 var others = map[string]string{
 	"userTimezone":                                     "timezone",
 	"bootstrapMaxChars":                                "bootstrapMaxChars",
-	"bootstrapTotalMaxChars":                           "bootstrapTotalMaxChars",
 	"compaction.reserveTokensFloor":                    "compaction.reserveTokensFloor",
 	"compaction.memoryFlush.enabled":                   "compaction.memoryFlush.enabled",
 	"compaction.memoryFlush.softThresholdTokens":       "compaction.memoryFlush.softThresholdTokens",
-	"compaction.memoryFlush.forceFlushTranscriptBytes": "compaction.memoryFlush.forceFlushTranscriptBytes",
 }
 
 // sameName are the providers that both know by one name, and compatible those that Kioku reaches as "openai" at an address.

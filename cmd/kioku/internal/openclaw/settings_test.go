@@ -63,9 +63,8 @@ func TestSettingsAreThoseOfKioku(t *testing.T) {
 		},
 		"weights and chunks of earlier versions": {
 			"{agents: {defaults: {memorySearch: {chunking: {tokens: 300, overlap: 60}, query: {hybrid: {vectorWeight: 0.6, textWeight: 0.4}}, store: {path: 'x'}, sync: {watch: true}}}}}",
-			taken{Left: []string{"memory.search.store", "memory.search.sync.watch"}, Changes: []config.Change{
-				{Key: "chunking.overlap", Value: "60"}, {Key: "chunking.tokens", Value: "300"}, {Key: "query.hybrid.textWeight", Value: "0.4"},
-				{Key: "query.hybrid.vectorWeight", Value: "0.6"},
+			taken{Left: []string{"memory.search.chunking.overlap", "memory.search.query.hybrid.textWeight", "memory.search.store", "memory.search.sync.watch"}, Changes: []config.Change{
+				{Key: "chunking.tokens", Value: "300"}, {Key: "query.hybrid.vectorWeight", Value: "0.6"},
 			}},
 		},
 		"flushes, and a value that cannot be": {

@@ -1,0 +1,77 @@
+package config
+
+// gone are the settings of earlier versions that there are no longer, and what became of each.
+var gone = map[string]string{
+	"audit.maxBytes":         "the audit log is renamed at 100 MiB",
+	"bootstrapTotalMaxChars": "all files together have at most 150,000 characters",
+	"cache.maxEntries":       "250,000 embeddings are kept in addition to those of indexed texts",
+	"chunking.encoding":      "tokens are counted by cl100k_base",
+	"chunking.overlap":       "a chunk repeats a fifth of chunking.tokens",
+	"compaction.memoryFlush.forceFlushTranscriptBytes": "memories are stored after 2 MiB of transcript",
+	"contextPruning.hardClear.enabled":                 "old results are cleared unless contextPruning.mode is off",
+	"contextPruning.hardClear.placeholder":             "the placeholder is [Old tool result cleared]",
+	"contextPruning.hardClearRatio":                    "old results are cleared above half of the window",
+	"contextPruning.keepLastAssistants":                "the latest 3 answers are not pruned",
+	"contextPruning.minPrunableToolChars":              "clearing must save at least 50,000 characters",
+	"contextPruning.softTrim.headChars":                "a trimmed result keeps 1,500 characters at its beginning",
+	"contextPruning.softTrim.maxChars":                 "results of more than 4,000 characters are trimmed",
+	"contextPruning.softTrim.tailChars":                "a trimmed result keeps 1,500 characters at its end",
+	"contextPruning.softTrimRatio":                     "long results are trimmed above 30 % of the window",
+	"contextPruning.tools.allow":                       "contextPruning.tools.deny names what is not pruned",
+	"contextPruning.ttlSeconds":                        "the cache of a provider expires after 5 minutes",
+	"derive.entityTypes":                               "the types of entities are those that are built in",
+	"derive.expand.llm":                                "derive.recall.llm has taken its place",
+	"derive.export.maxSensitivity":                     "views contain what is normal",
+	"derive.maxCallsPerHour":                           "a model is called at most 60 times in an hour; derive.maxTokensPerDay bounds the cost",
+	"derive.rerank.llm":                                "derive.recall.llm has taken its place",
+	"derive.settleMinutes":                             "a model is asked about a file 10 minutes after its last change",
+	"history.maxBytes":                                 "the journal has at most 256 MiB",
+	"history.maxDays":                                  "the journal keeps versions for 400 days",
+	"limits.burst":                                     "a client may make 10,000 calls at once",
+	"limits.bytes":                                     "requests in flight have at most 128 MiB",
+	"limits.connections":                               "there are at most 1,024 connections",
+	"limits.requestsPerSecond":                         "a client may make 2,000 calls in a second",
+	"limits.searches":                                  "as many searches run as there are cores",
+	"limits.waiting":                                   "256 calls of one client may wait",
+	"llm.limits.tokens":                                "llm.limits.tokensPerDay is the limit",
+	"llm.limits.usdPerDay":                             "llm.limits.tokensPerDay is the limit",
+	"llm.prices.cacheRead":                             "llm.limits.tokensPerDay is the limit, without prices",
+	"llm.prices.cacheWrite":                            "llm.limits.tokensPerDay is the limit, without prices",
+	"llm.prices.input":                                 "llm.limits.tokensPerDay is the limit, without prices",
+	"llm.prices.output":                                "llm.limits.tokensPerDay is the limit, without prices",
+	"query.hybrid.candidateMultiplier":                 "four times maxResults are taken from the vectors, and at least 24",
+	"query.hybrid.mmr.enabled":                         "results are always re-ranked for diversity",
+	"query.hybrid.mmr.lambda":                          "relevance has the weight 0.7 against diversity",
+	"query.hybrid.temporalDecay.floor":                 "the oldest notes keep 85 % of their weight",
+	"query.hybrid.textWeight":                          "words have what query.hybrid.vectorWeight lacks to 1",
+	"query.maxPerFile":                                 "kioku search --max-per-file bounds the results of one file",
+	"query.typos":                                      "words with one typo are always matched",
+	"query.weakResults":                                "at most three weak results fill free places",
+	"recall.maxTokens":                                 "at most 1,200 tokens are recalled",
+	"recall.minScore":                                  "the threshold of searches holds",
+	"remote.pricePerMillionTokens":                     "kioku index --estimate tells the tokens",
+	"remote.redactSecrets":                             "secrets are always left out of what other machines get",
+	"rerank.candidates":                                "at most 30 passages are scored again",
+	"rerank.timeoutMs":                                 "the re-ranker has 300 milliseconds",
+	"sidecar.memory":                                   "client.target has taken its place",
+	"sidecar.socket":                                   "the socket is in the state folder",
+	"sidecar.token":                                    "client.token has taken its place",
+	"skills.maxChars":                                  "skills have at most 30,000 characters in the prompt",
+	"skills.maxSkills":                                 "there are at most 150 skills",
+	"sync.maxWaitMs":                                   "a file that still changes is indexed after 10 seconds",
+	"sync.sessions.deltaBytes":                         "a transcript is indexed again after 100,000 bytes",
+	"sync.sessions.deltaMessages":                      "a transcript is indexed again after 50 messages",
+	"tracing.sample":                                   "every trace is sent unless the caller has decided",
+	"transcripts.claudeCodeDir":                        "the variable CLAUDE_CONFIG_DIR names the folder of Claude Code",
+	"transcripts.codexDir":                             "the variable CODEX_HOME names the folder of Codex",
+	"turns.messages":                                   "the record of turns has no messages of users but those of kioku chat",
+}
+
+// goneVariables returns what became of the settings of earlier versions by their environment variables.
+func goneVariables() map[string]string {
+	variables := map[string]string{}
+	for key, why := range gone {
+		variables[Field{Key: key}.Env()] = why
+	}
+	return variables
+}

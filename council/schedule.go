@@ -1,11 +1,13 @@
 package council
 
 import (
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/robfig/cron/v3"
 )
 
 // checkSchedules checks names, workers, times and titles of schedules.
@@ -28,7 +30,7 @@ func (s Settings) checkSchedules() error {
 			return Invalid("schedules", "%s: zone: %v", c.Name, err)
 		}
 		if c.At != "" {
-			if _, err := parseTimes(c.At); err != nil {
+			if _, err := c.times(); err != nil {
 				return Invalid("schedules", "%s: at %q: %v", c.Name, c.At, err)
 			}
 		}
@@ -39,96 +41,25 @@ func (s Settings) checkSchedules() error {
 
 // Last returns the newest time of a schedule that is not after now; zero if there is none within a year.
 func (c Schedule) Last(now time.Time) time.Time {
-	t, err := parseTimes(c.At)
-	zone, err2 := time.LoadLocation(c.Zone)
-	if err != nil || err2 != nil {
+	times, err := c.times()
+	if err != nil {
 		return time.Time{}
 	}
-	now = now.In(zone)
-	for back := range 367 {
-		day := time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, zone)
-		if !t.matches(day) {
-			continue
+	for _, back := range []time.Duration{time.Hour, day, 8 * day, 32 * day, 367 * day} {
+		last := time.Time{}
+		for at := times.Next(now.Add(-back)); !at.IsZero() && !at.After(now); at = times.Next(at) {
+			last = at
 		}
-		for minute := 24*60 - 1; minute >= 0; minute-- {
-			at := time.Date(day.Year(), day.Month(), day.Day(), minute/60, minute%60, 0, 0, zone)
-			if t[0][minute%60] && t[1][minute/60] && !at.After(now) {
-				return at.UTC()
-			}
+		if !last.IsZero() {
+			return last.UTC()
 		}
 	}
 	return time.Time{}
 }
 
-// times are the values that each field of a schedule allows: minute, hour, day of the month, month, day of the week.
-type times [5]map[int]bool
+const day = 24 * time.Hour
 
-// matches reports whether a day is allowed. As cron has it, one of the two days suffices if neither is "*".
-func (t times) matches(day time.Time) bool {
-	date, weekday := t[2][day.Day()], t[4][int(day.Weekday())]
-	days := date && weekday
-	if len(t[2]) < 31 && len(t[4]) < 7 {
-		days = date || weekday
-	}
-	return t[3][int(day.Month())] && days
-}
-
-var (
-	weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
-	months   = []string{"", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
-)
-
-// parseTimes reads the five fields of a schedule.
-func parseTimes(s string) (t times, err error) {
-	fields := strings.Fields(strings.ToLower(s))
-	if len(fields) != len(t) {
-		return t, Invalid("at", "has %d fields; needs minute, hour, day of the month, month and day of the week", len(fields))
-	}
-	bounds := [5][2]int{{0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}}
-	names := [5][]string{3: months, 4: weekdays}
-	for i, f := range fields {
-		if t[i], err = parseField(f, bounds[i], names[i]); err != nil {
-			return t, err
-		}
-	}
-	return t, nil
-}
-
-// parseField reads a list of values, ranges and steps: "*", "5", "1-5", "*/10", "mon-fri", "0,30".
-func parseField(s string, bound [2]int, names []string) (map[int]bool, error) {
-	all := map[int]bool{}
-	for part := range strings.SplitSeq(s, ",") {
-		span, every, stepped := strings.Cut(part, "/")
-		from, to, ranged := strings.Cut(span, "-")
-		low, err := fieldValue(from, bound[0], names)
-		high := low
-		switch {
-		case span == "*":
-			high = bound[1]
-		case ranged && err == nil:
-			high, err = fieldValue(to, bound[0], names)
-		}
-		step := 1
-		if stepped && err == nil {
-			step, err = strconv.Atoi(every)
-		}
-		if err != nil || low < bound[0] || high > bound[1] || high < low || step < 1 {
-			return nil, Invalid("at", "%.40q is not %d to %d, a range of them, or a step such as */5", part, bound[0], bound[1])
-		}
-		for n := low; n <= high; n += step {
-			all[n] = true
-		}
-	}
-	return all, nil
-}
-
-// fieldValue reads a value, or "*" as the lowest one.
-func fieldValue(s string, lowest int, names []string) (int, error) {
-	if s == "*" {
-		return lowest, nil
-	}
-	if n := slices.Index(names, s); n >= 0 && s != "" {
-		return n, nil
-	}
-	return strconv.Atoi(s)
+// times returns when a schedule comes, as cron has it.
+func (c Schedule) times() (cron.Schedule, error) {
+	return cron.ParseStandard("CRON_TZ=" + cmp.Or(c.Zone, "UTC") + " " + c.At)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -103,10 +102,7 @@ func errCouncilRight(rights []string) error {
 
 // councilStatus returns the status of an error of a council, nil for others.
 func councilStatus(err error) error {
-	var limited *engine.LimitedError
 	switch {
-	case errors.As(err, &limited):
-		return retryable(codes.ResourceExhausted, clip(err.Error(), maxOwnMessage), max(limited.Wait, time.Second))
 	case errors.Is(err, engine.ErrNotFound), errors.Is(err, member.ErrNoTurn):
 		return status.Error(codes.NotFound, clip(err.Error(), maxOwnMessage))
 	case errors.Is(err, engine.ErrExists):

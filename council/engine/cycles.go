@@ -183,89 +183,42 @@ func (e *Engine) evaluate(ctx context.Context, r council.CycleRequest, sooner fu
 			continue
 		}
 		missing = append(missing, p.String())
-		var t council.Turn
-		if err := e.f.Read(e.pairTurn(r, p), &t); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 		_, gone := e.set.Member(p.evaluator)
 		_, lost := e.set.Member(p.target)
-		if gone != nil || lost != nil || t.Calls >= flow.MaxCalls || t.Failures >= flow.MaxFailures {
+		if gone != nil || lost != nil || !e.now().Before(deadline) {
 			continue
 		}
-		waiting = true
-		if e.now().Before(deadline) {
-			if err := e.startPair(ctx, r, p, t, deadline); err != nil {
-				return err
-			}
+		able, err := e.askPair(ctx, r, p, deadline)
+		if err != nil {
+			return err
 		}
+		waiting = waiting || able
 	}
-	if waiting && e.now().Before(deadline) || e.runningIn(r.CycleID) && e.now().Before(deadline) {
+	if waiting {
 		sooner(deadline)
 		return nil
 	}
 	return e.conclude(r, roster, missing)
 }
 
-// runningIn reports whether a member is asked for a task or cycle now.
-func (e *Engine) runningIn(id string) bool {
-	for _, j := range e.running {
-		if j.task == id {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *Engine) pairTurn(r council.CycleRequest, p pair) string {
-	return fmt.Sprintf("%s/_turn_%s.json", cycleDir(r.CycleID), p)
-}
-
-// startPair has a member evaluate another.
-func (e *Engine) startPair(ctx context.Context, r council.CycleRequest, p pair, turn council.Turn, deadline time.Time) error {
-	key := "evaluation/" + r.CycleID + "/" + p.String()
-	if _, ok := e.running[key]; ok || e.busy(r.CycleID) {
-		return nil
-	}
-	rel := e.pairTurn(r, p)
-	turn.Member, turn.Phase, turn.StartedAt, turn.LeaseUntil = p.evaluator, member.PhaseEvaluation, e.now(), deadline
-	turn.Attempt++
-	if err := e.write("evaluation-turn", rel, turn); err != nil {
-		return err
-	}
-	q := member.Question{
-		Member: p.evaluator, Phase: member.PhaseEvaluation, Target: p.target, Roster: r.Roster, Mission: e.mission(), History: e.history(p.target), Now: e.now(),
-		Counting: func() error { return e.count(rel, &turn) },
-	}
-	q.Params, _ = e.params(p.evaluator)
+// askPair has a member evaluate another. It reports false if the member does not any more.
+func (e *Engine) askPair(ctx context.Context, r council.CycleRequest, p pair, deadline time.Time) (bool, error) {
+	q := member.Question{Member: p.evaluator, Phase: member.PhaseEvaluation, Target: p.target, History: e.history(p.target)}
 	q.TargetParams, _ = e.params(p.target)
-	e.job(ctx, key, job{task: r.CycleID, member: p.evaluator, phase: turn.Phase}, council.ActivityEvaluating, deadline, func(ctx context.Context) func() error {
-		q.Persona = e.persona(p.evaluator)
-		reply, err := e.ask(ctx, q)
-		return func() error { return e.takeEvaluation(ctx, r, p, rel, turn, reply, err) }
-	})
-	return nil
-}
-
-// takeEvaluation writes an evaluation down. One that cannot be read is none.
-func (e *Engine) takeEvaluation(ctx context.Context, r council.CycleRequest, p pair, rel string, turn council.Turn, reply member.Reply, err error) error {
-	if err == nil && reply.Evaluation == nil {
-		err = &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer is no evaluation"}
-	}
-	if err != nil {
-		if member.KindOf(err) == "" && ctx.Err() != nil {
+	a := aside{key: "evaluation/" + r.CycleID + "/" + p.String(), task: r.CycleID, turn: fmt.Sprintf("%s/_turn_%s.json", cycleDir(r.CycleID), p),
+		activity: council.ActivityEvaluating, deadline: deadline, q: q}
+	a.take = func(reply member.Reply) error {
+		if reply.Evaluation == nil {
+			return noAnswer("evaluation")
+		}
+		if e.finished(r.CycleID) {
 			return nil
 		}
-		turn.Failures++
-		turn.Calls, turn.Reason = max(turn.Calls, reply.Calls), err.Error()
-		e.log(p.evaluator, "warn", r.CycleID, turn.Phase, err.Error())
-		return e.write("evaluation-failed", rel, turn)
+		ev := *reply.Evaluation
+		ev.Evaluator, ev.Target, ev.CycleID, ev.Timestamp, ev.Usage = p.evaluator, p.target, r.CycleID, e.now(), reply.Usage
+		return e.publish("evaluation", cycleDir(r.CycleID)+"/"+p.String()+".json", ev)
 	}
-	if e.finished(r.CycleID) {
-		return nil
-	}
-	ev := *reply.Evaluation
-	ev.Evaluator, ev.Target, ev.CycleID, ev.Timestamp, ev.Usage = p.evaluator, p.target, r.CycleID, e.now(), reply.Usage
-	return e.publish("evaluation", cycleDir(r.CycleID)+"/"+p.String()+".json", ev)
+	return e.askAside(ctx, a)
 }
 
 // history returns the last ballots of a member that were sealed, newest first, and what became of the tasks.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"kioku/council"
@@ -22,16 +21,6 @@ var (
 	// ErrDenied: a rule of the council forbids it.
 	ErrDenied = errors.New("not allowed")
 )
-
-// LimitedError says when a worker may suggest again.
-type LimitedError struct {
-	Wait time.Duration // until the next suggestion
-}
-
-// Error implements error.
-func (e *LimitedError) Error() string {
-	return fmt.Sprintf("one suggestion an hour is looked at; the next one in %d minutes", int(e.Wait/time.Minute)+1)
-}
 
 // Upload is a file that is submitted with a task.
 type Upload struct {

@@ -23,38 +23,23 @@ func ackPath(worker, id string) string {
 	return fmt.Sprintf("%s/%s/%s.ack.json", folder.Commands, worker, id)
 }
 
-// sideWork does what does not belong to a task: evaluations, commands, schedules, suggestions, actions, upkeep. An error of one does not hold up
-// the others.
+// sideWork does what does not belong to a task: evaluations, commands, schedules, petitions, upkeep. An error of one does not hold up the
+// others.
 func (e *Engine) sideWork(ctx context.Context, sooner func(time.Time)) error {
-	return errors.Join(e.evaluations(ctx, sooner), e.answerCommands(sooner), e.schedules(ctx, sooner), e.suggestions(ctx, sooner), e.actions(ctx, sooner),
-		e.upkeep(sooner))
+	return errors.Join(e.evaluations(ctx, sooner), e.answerCommands(sooner), e.schedules(ctx, sooner), e.petitions(ctx, sooner), e.upkeep(sooner))
 }
 
 // commands returns the commands to a worker, oldest first, with their answers.
 func (e *Engine) commands(worker string) ([]CommandState, error) {
-	names, err := e.f.Names(folder.Commands + "/" + worker)
-	if err != nil {
-		return nil, err
-	}
-	var all []CommandState
-	for _, name := range names {
-		id, ok := strings.CutSuffix(name, ".json")
-		if !ok || strings.HasSuffix(id, ".ack") || !council.ValidID(id) {
-			continue
-		}
-		var c CommandState
-		if err := e.f.Read(commandPath(worker, id), &c.Command); err != nil || c.ID != id || c.Worker != worker {
-			e.opt.Log.Warn("a command cannot be read", "worker", worker, "id", id, "error", err)
-			continue
-		}
+	all, err := recordsIn(e, folder.Commands+"/"+worker, func(id string, c *CommandState) bool {
 		var ack council.Ack
 		if e.f.Read(ackPath(worker, id), &ack) == nil {
 			c.Ack = &ack
 		}
-		all = append(all, c)
-	}
+		return c.ID == id && c.Worker == worker
+	})
 	slices.SortStableFunc(all, func(a, b CommandState) int { return a.IssuedAt.Compare(b.IssuedAt) })
-	return all, nil
+	return all, err
 }
 
 // key returns the key that a worker shares with the council, keys/<worker>.key; nil if there is none.

@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"kioku/council"
-	"kioku/council/flow"
 	"kioku/council/folder"
 	"kioku/council/member"
 	"kioku/internal/text"
@@ -23,29 +21,11 @@ import (
 // reload is the action that stops a member, reads its files and parameters again and gives it a turn.
 const reload = "reload:"
 
-func actionPath(id string) string { return fmt.Sprintf("%s/%s.json", folder.Actions, id) }
-
 // ListActions returns the requests of protected actions, newest first.
 func (e *Engine) ListActions(_ context.Context) ([]council.ActionRequest, error) {
-	names, err := e.f.Names(folder.Actions)
-	if err != nil {
-		return nil, err
-	}
-	var all []council.ActionRequest
-	for _, name := range names {
-		id, ok := strings.CutSuffix(name, ".json")
-		if !ok || !council.ValidID(id) || strings.HasPrefix(name, "_") {
-			continue
-		}
-		var r council.ActionRequest
-		if err := e.f.Read(actionPath(id), &r); err != nil || r.ID != id {
-			e.opt.Log.Warn("an action cannot be read", "id", id, "error", err)
-			continue
-		}
-		all = append(all, r)
-	}
+	all, err := recordsIn(e, folder.Actions, func(id string, r *council.ActionRequest) bool { return r.ID == id })
 	slices.SortStableFunc(all, func(a, b council.ActionRequest) int { return b.RequestedAt.Compare(a.RequestedAt) })
-	return all, nil
+	return all, err
 }
 
 // allowed returns an error if an action is not on the list of the settings.
@@ -62,10 +42,8 @@ func (e *Engine) allowed(service string) error {
 
 // RequestAction has a member ask for a protected action, for a task that was approved. Another member approves it and a third one runs it.
 func (e *Engine) RequestAction(_ context.Context, r council.ActionRequest) (council.ActionRequest, error) {
-	if err := e.writable(); err != nil {
-		return r, err
-	}
-	if _, err := e.set.Member(r.RequestedBy); err != nil {
+	_, stranger := e.set.Member(r.RequestedBy)
+	if err := errors.Join(e.writable(), stranger); err != nil {
 		return r, err
 	}
 	if err := errors.Join(e.allowed(r.Service), checkText("reason", r.Reason, false, council.MaxComment)); err != nil {
@@ -75,7 +53,7 @@ func (e *Engine) RequestAction(_ context.Context, r council.ActionRequest) (coun
 		return r, err
 	}
 	if r.ID == "" {
-		r.ID = freeID("action", e.now().Unix(), func(id string) bool { return e.f.Exists(actionPath(id)) })
+		r.ID = freeID("action", e.now().Unix(), func(id string) bool { return e.f.Exists(actionOf(council.ActionRequest{ID: id}).rel) })
 	}
 	if !council.ValidID(r.ID) {
 		return r, council.Invalid("id", "is %.80q", r.ID)
@@ -83,35 +61,27 @@ func (e *Engine) RequestAction(_ context.Context, r council.ActionRequest) (coun
 	r = council.ActionRequest{ID: r.ID, Service: r.Service, TaskID: r.TaskID, RequestedBy: r.RequestedBy, Reason: r.Reason, Status: council.ActionPending, RequestedAt: e.now()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.publishNew("action", actionPath(r.ID), r); errors.Is(err, fs.ErrExist) {
-		return r, fmt.Errorf("action %s %w", r.ID, ErrExists)
-	} else if err != nil {
-		return r, err
-	}
-	e.stream.emit(EventAction, r.ID, r.RequestedBy, r.RequestedAt)
-	e.wake()
-	return r, nil
+	return r, e.filePetition(actionOf(r), r)
 }
 
 // ApproveAction is the verdict of a member on an action that another has requested.
 func (e *Engine) ApproveAction(_ context.Context, id, name string, approve bool, reason string) (council.ActionRequest, error) {
 	var r council.ActionRequest
-	if err := e.writable(); err != nil {
-		return r, err
-	}
-	if _, err := e.set.Member(name); err != nil {
+	_, stranger := e.set.Member(name)
+	if err := errors.Join(e.writable(), stranger); err != nil {
 		return r, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !council.ValidID(id) || e.f.Read(actionPath(id), &r) != nil {
+	if !council.ValidID(id) || e.f.Read(actionOf(council.ActionRequest{ID: id}).rel, &r) != nil {
 		return r, fmt.Errorf("action %.80q: %w", id, ErrNotFound)
 	}
-	return r, e.approve(&r, name, approve, reason)
+	return r, e.approve(&r, council.Verdict{Accept: approve, Reason: reason, By: council.Author{Kind: "member", Name: name}, At: e.now()})
 }
 
 // approve writes a verdict on an action down, after the checks that no member can do for the council.
-func (e *Engine) approve(r *council.ActionRequest, name string, approve bool, reason string) error {
+func (e *Engine) approve(r *council.ActionRequest, v council.Verdict) error {
+	name := v.By.Name
 	switch {
 	case r.Status != council.ActionPending:
 		return fmt.Errorf("%w: action %s is %s", ErrState, r.ID, r.Status)
@@ -125,12 +95,12 @@ func (e *Engine) approve(r *council.ActionRequest, name string, approve bool, re
 	if _, err := e.approvedTask(r.TaskID); err != nil {
 		return err
 	}
-	r.Approved = &council.Verdict{Accept: approve, Reason: reason, By: council.Author{Kind: "member", Name: name}, At: e.now()}
+	r.Approved = &v
 	r.Status = council.ActionRejected
-	if approve {
+	if v.Accept {
 		r.Status = council.ActionApproved
 	}
-	return e.keepAction(*r)
+	return e.keepPetition(actionOf(*r), *r)
 }
 
 // hasRole reports whether a member has a role; if nobody has it, everybody does.
@@ -147,25 +117,6 @@ func (e *Engine) hasRole(name, role string) bool {
 	return nobody
 }
 
-// keepAction writes the state of an action.
-func (e *Engine) keepAction(r council.ActionRequest) error {
-	e.stream.emit(EventAction, r.ID, r.RequestedBy, e.now())
-	e.wake()
-	return e.write("action-state", actionPath(r.ID), r)
-}
-
-// actions takes the steps that actions wait for.
-func (e *Engine) actions(ctx context.Context, sooner func(time.Time)) error {
-	all, err := e.ListActions(ctx)
-	errs := []error{err}
-	for _, r := range all {
-		if err := e.action(ctx, r, sooner); err != nil {
-			errs = append(errs, fmt.Errorf("action %s: %w", r.ID, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // action takes the step that an action waits for. One that was being executed when an engine ended is not executed again.
 func (e *Engine) action(ctx context.Context, r council.ActionRequest, sooner func(time.Time)) error {
 	key := "action/" + r.ID
@@ -174,7 +125,7 @@ func (e *Engine) action(ctx context.Context, r council.ActionRequest, sooner fun
 	}
 	reject := func(why string) error {
 		r.Status, r.Result, r.EndedAt = council.ActionRejected, why, e.now()
-		return e.keepAction(r)
+		return e.keepPetition(actionOf(r), r)
 	}
 	switch r.Status {
 	case council.ActionPending:
@@ -183,7 +134,7 @@ func (e *Engine) action(ctx context.Context, r council.ActionRequest, sooner fun
 			return reject("was not approved in time")
 		}
 		sooner(end)
-		return e.askApproval(ctx, key, r, end)
+		return e.askApproval(ctx, r, end)
 	case council.ActionApproved:
 		if _, err := e.approvedTask(r.TaskID); err != nil {
 			return reject(err.Error())
@@ -201,62 +152,32 @@ func (e *Engine) action(ctx context.Context, r council.ActionRequest, sooner fun
 		return e.runAction(ctx, key, r)
 	case council.ActionExecuting:
 		r.Status, r.Result, r.EndedAt = council.ActionFailed, "interrupted: it may have been done in part, so it is not done again", e.now()
-		return e.keepAction(r)
+		return e.keepPetition(actionOf(r), r)
 	}
 	return nil
 }
 
 // askApproval asks an approver for its verdict, at most twice. Without one the request expires.
-func (e *Engine) askApproval(ctx context.Context, key string, r council.ActionRequest, end time.Time) error {
-	approver := e.set.WithRole(council.RoleApprover, r.RequestedBy)
-	rel := fmt.Sprintf("%s/_turn_%s.json", folder.Actions, r.ID)
-	var turn council.Turn
-	if err := e.f.Read(rel, &turn); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if approver == "" || e.busy(key) || turn.Calls >= flow.MaxCalls || turn.Failures >= flow.MaxFailures {
-		return nil
-	}
+func (e *Engine) askApproval(ctx context.Context, r council.ActionRequest, end time.Time) error {
 	s, _, err := e.find(r.TaskID)
 	if err != nil {
 		return err
 	}
-	turn.Member, turn.Phase, turn.StartedAt, turn.LeaseUntil = approver, member.PhaseAction, e.now(), end
-	turn.Attempt++
-	if err := e.write("action-turn", rel, turn); err != nil {
-		return err
-	}
-	q := member.Question{
-		Member: approver, Phase: member.PhaseAction, Task: s.Task, Roster: e.set.Roster(), Mission: e.mission(), Now: e.now(), Decision: s.Decision,
-		Action:   &r,
-		Counting: func() error { return e.count(rel, &turn) },
-	}
-	q.Params, _ = e.params(approver)
-	e.job(ctx, key, job{task: key, member: approver, phase: q.Phase}, council.ActivityRebuilding, end, func(ctx context.Context) func() error {
-		q.Persona = e.persona(approver)
-		reply, err := e.ask(ctx, q)
-		return func() error {
-			if err == nil && reply.Verdict != nil {
-				var now council.ActionRequest
-				if err := e.f.Read(actionPath(r.ID), &now); err != nil || now.Status != council.ActionPending {
-					return err // somebody was faster
-				}
-				return e.approve(&now, approver, reply.Verdict.Accept, reply.Verdict.Reason)
-			}
-			if err != nil && member.KindOf(err) == "" && ctx.Err() != nil {
-				return nil
-			}
-			turn.Failures++
-			return e.write("action-failed", rel, turn)
+	q := member.Question{Member: e.set.WithRole(council.RoleApprover, r.RequestedBy), Phase: member.PhaseAction, Task: s.Task, Decision: s.Decision, Action: &r}
+	_, err = e.askVerdict(ctx, actionOf(r), aside{activity: council.ActivityRebuilding, deadline: end, q: q}, func(v council.Verdict) error {
+		var now council.ActionRequest
+		if err := e.f.Read(actionOf(r).rel, &now); err != nil || now.Status != council.ActionPending {
+			return err // somebody was faster
 		}
+		return e.approve(&now, v)
 	})
-	return nil
+	return err
 }
 
 // runAction runs an action. That it begins is written down before, so that it never runs twice.
 func (e *Engine) runAction(ctx context.Context, key string, r council.ActionRequest) error {
 	r.Status, r.StartedAt = council.ActionExecuting, e.now()
-	if err := e.keepAction(r); err != nil {
+	if err := e.keepPetition(actionOf(r), r); err != nil {
 		return err
 	}
 	timeout := cmp.Or(e.set.Actions[r.Service].Timeout, e.set.Timeouts.Action)
@@ -269,7 +190,7 @@ func (e *Engine) runAction(ctx context.Context, key string, r council.ActionRequ
 			if err != nil {
 				r.Status, r.Result = council.ActionFailed, strings.TrimSpace(err.Error()+"\n"+result)
 			}
-			return e.keepAction(r)
+			return e.keepPetition(actionOf(r), r)
 		}
 	})
 	return nil

@@ -152,7 +152,7 @@ func (a *app) councilImportCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import FOLDER", Short: "Copy an existing shared folder of tasks, discussions and decisions into the council",
 		Long: "Copy an existing shared folder into the council, whatever it calls its statuses: inbox, discussions, decisions, evaluations, parameters,\n" +
-			"commands, suggestions, requests and logs. The folder is not changed. Unfinished discussions go on under the rules of this council.",
+			"commands and suggestions. The folder is not changed. Unfinished discussions go on under the rules of this council.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from := args[0]
@@ -167,7 +167,7 @@ func (a *app) councilImportCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Write(newImported(r, dry), func(p *render.Page) { tellImported(p, newImported(r, dry)) })
+				return a.Write(r, func(p *render.Page) { tellImported(p, r) })
 			})
 		},
 	}
@@ -175,43 +175,14 @@ func (a *app) councilImportCmd() *cobra.Command {
 	return cmd
 }
 
-// imported is the output of kioku council import --json.
-type imported struct {
-	// DryRun is true if nothing was copied.
-	DryRun bool `json:"dryRun"`
-	// Numbers of files that were copied, or would be, by kind.
-	Tasks       int `json:"tasks"`
-	Attachments int `json:"attachments"`
-	Discussions int `json:"discussions"`
-	Decisions   int `json:"decisions"`
-	Evaluations int `json:"evaluations"`
-	Params      int `json:"params"`
-	Commands    int `json:"commands"`
-	Suggestions int `json:"suggestions"`
-	Actions     int `json:"actions"`
-	Logs        int `json:"logs"`
-	// Continued are the unfinished discussions that go on.
-	Continued []string `json:"continued"`
-	// Skipped are files that are not copied, each with the reason.
-	Skipped []string `json:"skipped"`
-}
-
-func newImported(r engine.ImportReport, dry bool) imported {
-	return imported{
-		DryRun: dry, Tasks: r.Tasks, Attachments: r.Attachments, Discussions: r.Discussions, Decisions: r.Decisions, Evaluations: r.Evaluations, Params: r.Params,
-		Commands: r.Commands, Suggestions: r.Suggestions, Actions: r.Actions, Logs: r.Logs,
-		Continued: append([]string{}, r.Continued...), Skipped: append([]string{}, r.Skipped...),
-	}
-}
-
 // tellImported writes what was copied.
-func tellImported(p *render.Page, r imported) {
+func tellImported(p *render.Page, r engine.ImportReport) {
 	verb := "copied"
 	if r.DryRun {
 		verb = "would copy"
 	}
-	p.Linef("%s %d tasks, %d attachments, %d discussions, %d decisions, %d evaluations, %d parameters, %d commands, %d suggestions, %d requests, %d logs",
-		verb, r.Tasks, r.Attachments, r.Discussions, r.Decisions, r.Evaluations, r.Params, r.Commands, r.Suggestions, r.Actions, r.Logs)
+	p.Linef("%s %d tasks, %d attachments, %d discussions, %d decisions, %d evaluations, %d parameters, %d commands, %d suggestions",
+		verb, r.Tasks, r.Attachments, r.Discussions, r.Decisions, r.Evaluations, r.Params, r.Commands, r.Suggestions)
 	for _, id := range r.Continued {
 		p.Linef("  goes on: %s", id)
 	}

@@ -44,7 +44,7 @@ var outputs = map[string]any{
 	"council doctor":          operation(server.Council.Doctor),
 	"council evaluate":        engine.EvaluationState{},
 	"council evaluations":     operation(server.Council.Evaluations),
-	"council import":          imported{},
+	"council import":          engine.ImportReport{},
 	"council init":            councilMade{},
 	"council list":            operation(server.Council.List),
 	"council logs":            council.LogLine{},

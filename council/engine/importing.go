@@ -3,33 +3,47 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"kioku/council"
+	"kioku/council/flow"
 	"kioku/council/folder"
 )
+
+// ImportReport says what Import has copied, or would.
+type ImportReport struct {
+	DryRun bool `json:"dry_run"` // nothing was copied
+	// Numbers of what was copied.
+	Tasks       int `json:"tasks"`
+	Attachments int `json:"attachments"` // files
+	Discussions int `json:"discussions"`
+	Decisions   int `json:"decisions"`
+	Evaluations int `json:"evaluations"`
+	Params      int `json:"params"` // of members
+	Commands    int `json:"commands"`
+	Suggestions int `json:"suggestions"`
+	// Continued are unfinished discussions that go on under this council's policy.
+	Continued []string `json:"continued"`
+	// Skipped are files that were not copied, and why.
+	Skipped []string `json:"skipped"`
+}
 
 // importer copies the shared folder of another program of the article's layout. The folder is not changed.
 type importer struct {
 	e      *Engine
 	src    *folder.Folder
-	dry    bool
 	report ImportReport
 }
 
-// Import copies the tasks, discussions, decisions, evaluations, parameters, commands, suggestions, requests and logs of a folder in the
-// article's layout. What is finished keeps its decision and becomes memory; an unfinished discussion goes on under the policy of this
-// council. What is here already is not copied again. With dryRun nothing is written.
+// Import copies the tasks, discussions, decisions, evaluations, parameters, commands and suggestions of a folder in the article's layout.
+// What is finished keeps its decision and becomes memory; an unfinished discussion goes on under the policy of this council. What is here
+// already is not copied again. With dryRun nothing is written.
 func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportReport, error) {
 	if err := e.writable(); err != nil {
 		return ImportReport{}, err
@@ -45,9 +59,11 @@ func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportRepor
 	defer src.Close()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	i := &importer{e: e, src: src, dry: dryRun}
-	err = errors.Join(i.inbox(), i.discussions(), i.params(), i.evaluations(), i.commands(), i.files("rebuild_requests", &i.report.Actions), i.logs(), i.suggestions())
-	slices.Sort(i.report.Continued)
+	i := &importer{e: e, src: src, report: ImportReport{DryRun: dryRun, Continued: []string{}, Skipped: []string{}}}
+	err = errors.Join(i.inbox(), i.discussions(), i.params(), i.evaluations())
+	if len(e.set.Workers) > 0 {
+		err = errors.Join(err, i.commands(e.set.Workers[0]), i.suggestions(e.set.Workers[0]))
+	}
 	if !dryRun {
 		e.wake()
 	}
@@ -71,18 +87,90 @@ func (i *importer) skip(rel, format string, args ...any) {
 	i.report.Skipped = append(i.report.Skipped, rel+": "+fmt.Sprintf(format, args...))
 }
 
-// put publishes a file, and reports whether it was not here before.
-func (i *importer) put(rel string, v any) (bool, error) {
+// put publishes a file unless it is here, and counts it.
+func (i *importer) put(rel string, v any, count *int) error {
 	if i.e.f.Exists(rel) {
-		return false, nil
+		return nil
 	}
-	if i.dry {
-		return true, nil
+	*count++
+	if i.report.DryRun {
+		return nil
 	}
-	return true, i.e.f.Publish(rel, v)
+	return i.e.f.Publish(rel, v)
 }
 
-// task reads a task of the other folder and makes it valid. Its attachments are copied to the folder files.
+// replace writes a file of a discussion that is not complete before its task is there.
+func (i *importer) replace(rel string, v any) error {
+	if i.report.DryRun {
+		return nil
+	}
+	_, err := i.e.f.Write(rel, v)
+	return err
+}
+
+// each calls do with the ids of the JSON files of a folder that v can be read from, and with their paths.
+func (i *importer) each(dir string, v func() any, do func(id, rel string) error) error {
+	names, err := i.src.Names(dir)
+	errs := []error{err}
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, ".json")
+		if !ok || !council.ValidID(id) {
+			continue
+		}
+		if err := i.src.Read(dir+"/"+name, v()); err != nil {
+			i.skip(dir+"/"+name, "%v", err)
+			continue
+		}
+		errs = append(errs, do(id, dir+"/"+name))
+	}
+	return errors.Join(errs...)
+}
+
+// oldAttachment is how the article's page describes a file in attachments/<task> or attachments/<task>/comments/<comment>.
+type oldAttachment struct {
+	council.Attachment
+	Filename     string `json:"filename"`
+	OriginalName string `json:"original_name"`
+}
+
+// attachments copies the files that a record lists from one of the folders from to the folder to, and returns how they are listed here.
+func (i *importer) attachments(rel string, list []oldAttachment, from []string, to, prefix string) (all []council.Attachment, err error) {
+	for n, old := range list {
+		name := cmp.Or(old.Filename, old.File)
+		data, err := i.attachment(name, from)
+		if n >= council.MaxAttachments {
+			err = fmt.Errorf("at most %d are taken", council.MaxAttachments)
+		}
+		if err != nil {
+			i.skip(rel, "attachment %.80q: %v", name, err)
+			continue
+		}
+		a := council.Attachment{Name: cmp.Or(old.OriginalName, old.Name, name), File: prefix + fileName(name, n), Size: int64(len(data))}
+		if !i.report.DryRun {
+			if err := i.e.f.PublishBytes(to+"/"+a.File, data); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, err
+			}
+		}
+		i.report.Attachments++
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// attachment reads a file from the first of some folders that has it.
+func (i *importer) attachment(name string, folders []string) (data []byte, err error) {
+	if err := council.CheckFile(name); err != nil {
+		return nil, err // a path, which is not followed
+	}
+	for _, dir := range folders {
+		if data, err = i.src.ReadBytes(dir+"/"+name, maxUpload); err == nil {
+			return data, nil
+		}
+	}
+	return nil, err
+}
+
+// task makes a task of the other folder valid. Its attachments are copied to the folder files.
 func (i *importer) task(rel, id, files string) (t council.Task, ok bool, err error) {
 	var old struct {
 		council.Task
@@ -93,12 +181,10 @@ func (i *importer) task(rel, id, files string) (t council.Task, ok bool, err err
 		return t, false, nil
 	}
 	t = old.Task
-	t.ID, t.Status = cmp.Or(t.ID, id), council.StatusPending
-	t.Type = cmp.Or(t.Type, council.TypeTask)
-	if t.Type != council.TypeTask && t.Type != council.TypeQuestion {
+	t.ID, t.Status, t.Source = cmp.Or(t.ID, id), council.StatusPending, cmp.Or(t.Source, "import")
+	if t.Type != council.TypeQuestion {
 		t.Type = council.TypeTask
 	}
-	t.Source = cmp.Or(t.Source, "import")
 	if err := t.Check(); err != nil || t.ID != id {
 		i.skip(rel, "id %.80q, %v", t.ID, err)
 		return t, false, nil
@@ -110,38 +196,23 @@ func (i *importer) task(rel, id, files string) (t council.Task, ok bool, err err
 
 // inbox copies tasks that nobody has discussed.
 func (i *importer) inbox() error {
-	names, err := i.src.Names("inbox")
-	for _, name := range names {
-		id, ok := strings.CutSuffix(name, ".json")
-		if !ok || i.src.Exists("discussions/"+id) || i.e.f.Exists(folder.TaskDir(id)) {
-			continue
+	return i.each(folder.Inbox, func() any { return new(council.Task) }, func(id, rel string) error {
+		if i.src.Exists(folder.TaskDir(id)) || i.e.taken(id) {
+			return nil
 		}
-		if i.e.f.Exists("inbox/" + name) {
-			continue
-		}
-		t, ok, err := i.task("inbox/"+name, id, folder.Inbox+"/attachments/"+id)
-		if err != nil {
-			return err
-		}
+		t, ok, err := i.task(rel, id, folder.Inbox+"/attachments/"+id)
 		if !ok {
-			continue
-		}
-		did, err := i.put("inbox/"+name, t)
-		if err != nil {
 			return err
 		}
-		if did {
-			i.report.Tasks++
-		}
-	}
-	return err
+		return i.put(rel, t, &i.report.Tasks)
+	})
 }
 
 // discussions copies discussions and decisions.
 func (i *importer) discussions() error {
-	names, err := i.src.Names("discussions")
-	for _, id := range names {
-		if !council.ValidTaskID(id) || i.e.f.Exists(folder.TaskDir(id)+"/task.json") || i.e.archivedDir(id) != "" {
+	ids, err := i.src.TaskIDs()
+	for _, id := range ids {
+		if i.e.f.Exists(folder.TaskDir(id)+"/task.json") || i.e.archivedDir(id) != "" {
 			continue
 		}
 		if err := i.discussion(id); err != nil {
@@ -151,139 +222,133 @@ func (i *importer) discussions() error {
 	return err
 }
 
-var oldRound = regexp.MustCompile(`^round_([1-9][0-9]?)$`)
-
 // discussion copies a discussion: the ballots as they are, a seal for each finished round, and the decision if there is one. The task comes
 // last, so that what a crash has left is copied again.
 func (i *importer) discussion(id string) error {
-	dir := "discussions/" + id
-	t, ok, err := i.task(dir+"/task.json", id, folder.TaskDir(id)+"/attachments")
+	dir := folder.TaskDir(id)
+	t, ok, err := i.task(dir+"/task.json", id, dir+"/attachments")
 	if !ok {
 		return err
 	}
-	var d council.Decision
-	decided := i.src.Read("decisions/"+id+".json", &d) == nil && (d.Decision == council.Approved || d.Decision == council.Rejected)
-	rounds, roster, err := i.rounds(dir)
+	s, err := i.src.Task(id)
 	if err != nil {
 		return err
 	}
+	d := s.Decision
+	decided := d != nil && (d.Decision == council.Approved || d.Decision == council.Rejected)
+	roster := i.e.set.Roster()
 	if decided {
 		i.report.Decisions++
+		roster = voters(s)
 	} else {
-		roster = i.e.set.Roster()
 		i.report.Continued = append(i.report.Continued, id)
 	}
 	i.report.Discussions++
-	if err := i.comments(id); err != nil || i.dry {
-		return err
-	}
-	for _, r := range rounds {
-		if err := i.round(id, r, roster, decided); err != nil {
-			return err
-		}
+	errs := []error{i.comments(id)}
+	for _, a := range s.Rounds {
+		errs = append(errs, i.round(s, a, roster, decided))
 	}
 	if decided {
-		imported := i.decision(d, t, rounds)
-		if err := i.replace(folder.TaskDir(id)+"/imported.json", imported); err != nil {
-			return err
-		}
+		errs = append(errs, i.replace(dir+"/imported.json", i.decision(*d, t, s)))
 	}
-	if result := (council.Result{}); i.src.Read("decisions/"+id+"_result.json", &result) == nil {
-		if err := i.replace(folder.DecisionPath(id, "_result"), result); err != nil {
-			return err
-		}
+	if result := (council.Result{}); i.src.Read(folder.DecisionPath(id, "_result"), &result) == nil {
+		errs = append(errs, i.replace(folder.DecisionPath(id, "_result"), result))
 	}
 	set := i.e.set
 	claim := council.Claim{TaskID: id, ClaimedAt: cmp.Or(t.CreatedAt, i.e.now()).UTC(), Roster: roster, Need: council.Need(len(roster)), Policy: set.Policy,
-		MinRounds: set.MinRounds, MaxRounds: max(set.MaxRounds, len(rounds)), Arbiter: set.WithRole(council.RoleArbiter)}
-	if err := i.replace(folder.TaskDir(id)+"/claim.json", claim); err != nil {
+		MinRounds: set.MinRounds, MaxRounds: max(set.MaxRounds, len(s.Rounds)), Arbiter: set.WithRole(council.RoleArbiter)}
+	if err := errors.Join(append(errs, i.replace(dir+"/claim.json", claim))...); err != nil {
 		return err
 	}
-	return i.replace(folder.TaskDir(id)+"/task.json", t)
+	return i.replace(dir+"/task.json", t)
 }
 
-// replace writes a file of a discussion that is not complete before its task is there.
-func (i *importer) replace(rel string, v any) error {
-	_, err := i.e.f.Write(rel, v)
-	return err
-}
-
-// oldBallots are the ballots of a round.
-type oldBallots struct {
-	round   int
-	ballots map[string]council.Ballot
-}
-
-// rounds reads the rounds of a discussion and who has taken part.
-func (i *importer) rounds(dir string) (all []oldBallots, roster []string, err error) {
-	names, err := i.src.Names(dir)
-	seen := map[string]bool{}
-	for _, name := range names {
-		m := oldRound.FindStringSubmatch(name)
-		if m == nil {
-			continue
-		}
-		r := oldBallots{ballots: map[string]council.Ballot{}}
-		fmt.Sscanf(m[1], "%d", &r.round)
-		files, err := i.src.Names(dir + "/" + name)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, file := range files {
-			node, ok := strings.CutSuffix(file, ".json")
-			var b council.Ballot
-			rel := path.Join(dir, name, file)
-			if !ok || !council.ValidName(node) {
-				continue
+// voters returns who has a ballot in a discussion, sorted.
+func voters(s *flow.Snapshot) []string {
+	var names []string
+	for _, a := range s.Rounds {
+		for name, b := range a.Ballots {
+			if b.Problem == "" && !slices.Contains(names, name) {
+				names = append(names, name)
 			}
-			if err := i.src.Read(rel, &b); err != nil {
-				i.skip(rel, "%v", err)
-				continue
-			}
-			if problem := folder.BallotProblem(b, node, r.round); problem != "" {
-				i.skip(rel, "%s", problem)
-				continue
-			}
-			r.ballots[node], seen[node] = b, true
 		}
-		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b oldBallots) int { return cmp.Compare(a.round, b.round) })
-	return all, slices.Sorted(maps.Keys(seen)), err
+	slices.Sort(names)
+	return names
 }
 
-// round writes the ballots of a round, and its seal unless the discussion goes on there. Only ballots of members of this council are in
-// a discussion that goes on.
-func (i *importer) round(id string, r oldBallots, roster []string, decided bool) error {
-	dir := folder.RoundDir(id, r.round, 1)
-	seal := council.Seal{Round: r.round, Attempt: 1, Roster: roster, Need: council.Need(len(roster)), Ballots: []council.SealedVote{}, Abstentions: map[string]string{}, Families: 1}
+// comments copies the comments of a discussion, whose author is a word.
+func (i *importer) comments(id string) error {
+	rel := folder.TaskDir(id) + "/comments.json"
+	var old []struct {
+		council.Comment
+		Attachments []oldAttachment `json:"attachments"`
+		Author      string          `json:"author"`
+	}
+	if err := i.src.Read(rel, &old); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		i.skip(rel, "%v", err)
+		return nil
+	}
+	var all []council.Comment
+	for _, o := range old {
+		c := o.Comment
+		c.Author = council.Author{Kind: "stranger", Name: o.Author}
+		if o.Author == "user" {
+			c.Author.Kind = "owner"
+		}
+		if len(o.Attachments) > 0 && council.ValidID(c.ID) {
+			var err error
+			from := []string{"attachments/" + id + "/comments/" + c.ID, folder.TaskDir(id) + "/attachments"}
+			if c.Attachments, err = i.attachments(rel, o.Attachments, from, folder.TaskDir(id)+"/attachments", c.ID+"-"); err != nil {
+				return err
+			}
+		}
+		all = append(all, c)
+	}
+	return i.replace(rel, all)
+}
+
+// round copies the ballots of a round, and seals it unless the discussion goes on there. Only ballots of members of this council are in a
+// discussion that goes on.
+func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, decided bool) error {
+	dir := folder.RoundDir(s.ID, a.Round, 1)
+	seal := council.Seal{Round: a.Round, Attempt: 1, Roster: roster, Need: council.Need(len(roster)), Ballots: []council.SealedVote{}, Abstentions: map[string]string{}, Families: 1}
+	for name, b := range a.Ballots {
+		if b.Problem != "" {
+			i.skip(dir+"/"+name+".json", "%s", b.Problem)
+		}
+	}
+	if i.report.DryRun {
+		return nil
+	}
 	for _, name := range roster {
-		b, ok := r.ballots[name]
-		if !ok {
+		b, ok := a.Ballots[name]
+		if !ok || b.Problem != "" {
 			seal.Abstentions[name] = council.AbstainError
 			continue
 		}
-		data, err := json.MarshalIndent(b, "", "  ")
+		rel := dir + "/" + name + ".json"
+		data, err := i.src.ReadBytes(rel, council.MaxTaskBytes)
 		if err != nil {
 			return err
 		}
-		if err := i.e.f.PublishBytes(dir+"/"+name+".json", append(data, '\n')); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := i.e.f.PublishBytes(rel, data); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := i.replace(dir+"/_turn_"+name+".json", council.Turn{Member: name, Phase: "opinion", Attempt: 1, StartedAt: b.Timestamp, Reason: "imported", BallotSHA256: folder.Sum(append(data, '\n'))}); err != nil {
+		turn := council.Turn{Member: name, Phase: "opinion", Attempt: 1, StartedAt: b.Timestamp, Reason: "imported", BallotSHA256: b.SHA256}
+		if err := i.replace(dir+"/_turn_"+name+".json", turn); err != nil {
 			return err
 		}
 		if b.Timestamp.After(seal.SealedAt) {
 			seal.SealedAt = b.Timestamp.UTC()
 		}
-		seal.Ballots = append(seal.Ballots, council.SealedVote{Member: name, Vote: b.Vote, SHA256: folder.Sum(append(data, '\n')), Attempt: 1, Ballot: &b})
+		seal.Ballots = append(seal.Ballots, council.SealedVote{Member: name, Vote: b.Vote, SHA256: b.SHA256, Attempt: 1, Ballot: &b.Ballot})
 	}
-	opened := council.Opened{Cycle: 1, Round: r.round, Attempt: 1, OpenedAt: i.e.now(), Deadline: i.e.now().Add(i.e.set.Timeouts.Round)}
-	if err := i.replace(dir+"/_open.json", opened); err != nil {
-		return err
-	}
-	if !decided && len(seal.Abstentions) > 0 {
-		return nil // the others are asked
+	opened := council.Opened{Cycle: 1, Round: a.Round, Attempt: 1, OpenedAt: i.e.now(), Deadline: i.e.now().Add(i.e.set.Timeouts.Round)}
+	if err := i.replace(dir+"/_open.json", opened); err != nil || !decided && len(seal.Abstentions) > 0 {
+		return err // the others are asked
 	}
 	return i.replace(dir+"/_seal.json", seal)
 }
@@ -295,29 +360,26 @@ var oldStatus = map[string]string{
 }
 
 // decision returns the record of a decision with our words. What was not finished is not begun again: a person sees to it.
-func (i *importer) decision(d council.Decision, t council.Task, rounds []oldBallots) council.Decision {
-	d.TaskID, d.Cycle = t.ID, 1
-	if word, ok := oldStatus[d.Status]; ok {
-		d.Status = word
-	}
-	if d.Decision == council.Rejected {
+func (i *importer) decision(d council.Decision, t council.Task, s *flow.Snapshot) council.Decision {
+	d.TaskID, d.Cycle, d.Status = t.ID, 1, cmp.Or(oldStatus[d.Status], d.Status, council.StatusAnnounced)
+	switch {
+	case d.Decision == council.Rejected:
 		d.Status = council.StatusRejected
-	} else if d.Status != council.StatusFailed {
-		d.Status = cmp.Or(map[bool]string{true: council.StatusCompleted}[i.src.Exists("decisions/"+t.ID+"_result.json")], d.Status, council.StatusAnnounced)
+	case d.Status != council.StatusFailed && i.src.Exists(folder.DecisionPath(t.ID, "_result")):
+		d.Status = council.StatusCompleted
 	}
 	d.DecidedBy = cmp.Or(d.DecidedBy, council.ByCouncil)
 	if d.DecidedBy != council.ByCouncil && d.DecidedBy != council.ByOwner {
 		d.DecidedBy = council.ByArbiter
 	}
-	if d.DecidedAt.IsZero() {
-		d.DecidedAt = cmp.Or(t.CreatedAt, i.e.now())
-	}
-	d.DecidedAt = d.DecidedAt.UTC().Truncate(time.Second)
+	d.DecidedAt = cmp.Or(d.DecidedAt, t.CreatedAt, i.e.now()).UTC().Truncate(time.Second)
 	d.Votes, d.Usage = []council.RoundVotes{}, map[string]council.Usage{}
-	for _, r := range rounds {
-		v := council.RoundVotes{Round: r.round, Attempt: 1, Votes: map[string]string{}}
-		for name, b := range r.ballots {
-			v.Votes[name] = b.Vote
+	for _, a := range s.Rounds {
+		v := council.RoundVotes{Round: a.Round, Attempt: 1, Votes: map[string]string{}}
+		for name, b := range a.Ballots {
+			if b.Problem == "" {
+				v.Votes[name] = b.Vote
+			}
 		}
 		d.Votes = append(d.Votes, v)
 	}
@@ -330,15 +392,9 @@ func (i *importer) decision(d council.Decision, t council.Task, rounds []oldBall
 func (i *importer) params() error {
 	var errs []error
 	for _, name := range i.e.set.Roster() {
-		rel := paramsPath(name)
 		var p map[string]any
-		if i.src.Read(rel, &p) != nil {
-			continue
-		}
-		did, err := i.put(rel, p)
-		errs = append(errs, err)
-		if did {
-			i.report.Params++
+		if i.src.Read(paramsPath(name), &p) == nil {
+			errs = append(errs, i.put(paramsPath(name), p, &i.report.Params))
 		}
 	}
 	return errors.Join(errs...)
@@ -346,123 +402,51 @@ func (i *importer) params() error {
 
 // evaluations copies evaluation cycles. One without a result is not gone on with.
 func (i *importer) evaluations() error {
-	ids, err := i.src.Names("evaluations")
+	ids, err := i.src.Names(folder.Evaluations)
 	errs := []error{err}
 	for _, id := range ids {
-		if !council.ValidID(id) || !i.src.Exists("evaluations/"+id+"/request.json") || i.e.f.Exists(cycleDir(id)) {
+		dir := cycleDir(id)
+		if !council.ValidID(id) || !i.src.Exists(dir+"/request.json") || i.e.f.Exists(dir) {
 			continue
 		}
 		i.report.Evaluations++
-		if !i.dry && !i.src.Exists("evaluations/"+id+"/result.json") {
-			errs = append(errs, i.e.f.Publish(cycleDir(id)+"/result.json", council.CycleResult{CycleID: id, CompletedAt: i.e.now(), RetuneTargets: []string{}, Status: council.CycleIncomplete, Reason: "imported"}))
-		}
-		n := 0
-		errs = append(errs, i.files("evaluations/"+id, &n))
-	}
-	return errors.Join(errs...)
-}
-
-// files copies the JSON files of a folder as they are.
-func (i *importer) files(dir string, count *int) error {
-	names, err := i.src.Names(dir)
-	errs := []error{err}
-	for _, name := range names {
-		if !strings.HasSuffix(name, ".json") {
-			continue
+		files := 0
+		if !i.src.Exists(dir + "/result.json") {
+			errs = append(errs, i.put(dir+"/result.json", council.CycleResult{CycleID: id, CompletedAt: i.e.now(), RetuneTargets: []string{}, Status: council.CycleIncomplete, Reason: "imported"}, &files))
 		}
 		var v any
-		if err := i.src.Read(dir+"/"+name, &v); err != nil {
-			i.skip(dir+"/"+name, "%v", err)
-			continue
-		}
-		did, err := i.put(dir+"/"+name, v)
-		errs = append(errs, err)
-		if did {
-			*count++
-		}
+		errs = append(errs, i.each(dir, func() any { return &v }, func(_, rel string) error { return i.put(rel, v, &files) }))
 	}
 	return errors.Join(errs...)
 }
 
-// commands copies commands of a bot that were answered, as its history. bot_commands/<x>.json has no name of the worker: it is that of
-// the first worker of the settings.
-func (i *importer) commands() error {
-	if len(i.e.set.Workers) == 0 {
-		return nil
+// commands copies the commands of a bot, as its history. bot_commands/<x>.json has no name of the worker.
+func (i *importer) commands(worker string) error {
+	type oldCommand struct {
+		council.Command
+		CreatedAt    time.Time `json:"created_at"`
+		ProcessedAt  time.Time `json:"processed_at"`
+		Result       string    `json:"result"`
+		ResultDetail string    `json:"result_detail"`
 	}
-	worker := i.e.set.Workers[0]
-	names, err := i.src.Names("bot_commands")
-	errs := []error{err}
-	for _, name := range names {
-		id, ok := strings.CutSuffix(name, ".json")
-		var c struct {
-			council.Command
-			ProcessedAt  time.Time `json:"processed_at"`
-			Result       string    `json:"result"`
-			ResultDetail string    `json:"result_detail"`
-			CreatedAt    time.Time `json:"created_at"`
-		}
-		if !ok || !council.ValidID(id) {
-			continue
-		}
-		if err := i.src.Read("bot_commands/"+name, &c); err != nil {
-			i.skip("bot_commands/"+name, "%v", err)
-			continue
-		}
-		c.Command.ID, c.Worker, c.IssuedAt, c.ExpiresAt = id, worker, c.CreatedAt, c.CreatedAt.Add(commandLife)
-		c.IssuedBy = council.Author{Kind: "engine", Name: "import"}
-		did, err := i.put(commandPath(worker, id), c.Command)
-		errs = append(errs, err)
-		if !did {
-			continue
-		}
-		i.report.Commands++
+	var c oldCommand
+	return i.each("bot_commands", func() any { c = oldCommand{}; return &c }, func(id, _ string) error {
+		cmd, unanswered := c.Command, 0
+		cmd.ID, cmd.Worker, cmd.Status, cmd.IssuedAt, cmd.ExpiresAt = id, worker, council.StatusPending, c.CreatedAt, c.CreatedAt.Add(commandLife)
+		cmd.IssuedBy = council.Author{Kind: "engine", Name: "import"}
 		ack := council.Ack{ID: id, Status: council.AckExpired, ProcessedAt: cmp.Or(c.ProcessedAt, i.e.now()), Result: cmp.Or(c.Result, "imported"), ResultDetail: c.ResultDetail}
-		_, err = i.put(ackPath(worker, id), ack)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return errors.Join(i.put(ackPath(worker, id), ack, &unanswered), i.put(commandPath(worker, id), cmd, &i.report.Commands))
+	})
 }
 
 // suggestions copies suggestions of a bot, to be looked at like new ones.
-func (i *importer) suggestions() error {
-	if len(i.e.set.Workers) == 0 {
-		return nil
-	}
-	worker := i.e.set.Workers[0]
-	errs := []error{}
-	for _, dir := range []string{"openclaw-suggestions", "suggestions"} {
-		names, err := i.src.Names(dir)
-		errs = append(errs, err)
-		for _, name := range names {
-			var s council.Suggestion
-			id, ok := strings.CutSuffix(name, ".json")
-			if !ok || !council.ValidID(id) || i.src.Read(dir+"/"+name, &s) != nil {
-				continue
-			}
-			did, err := i.put(suggestionPath(worker, id), council.Suggestion{Title: s.Title, Description: s.Description, SubmittedAt: s.SubmittedAt})
-			errs = append(errs, err)
-			if did {
-				i.report.Suggestions++
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// logs copies the plain logs beside ours.
-func (i *importer) logs() error {
-	names, err := i.src.Names("logs")
-	errs := []error{err}
-	for _, name := range names {
-		data, err := i.src.ReadBytes("logs/"+name, 10<<20)
-		if err != nil || !strings.HasSuffix(name, ".log") {
-			continue
-		}
-		i.report.Logs++
-		if !i.dry && !i.e.f.Exists("logs/imported/"+name) {
-			errs = append(errs, i.e.f.PublishBytes("logs/imported/"+name, data))
-		}
+func (i *importer) suggestions(worker string) error {
+	var errs []error
+	for _, dir := range []string{"openclaw-suggestions", folder.Suggestions} {
+		var s council.Suggestion
+		errs = append(errs, i.each(dir, func() any { s = council.Suggestion{}; return &s }, func(id, _ string) error {
+			return i.put(suggestionPath(worker, id), council.Suggestion{Title: s.Title, Description: s.Description, SubmittedAt: s.SubmittedAt}, &i.report.Suggestions)
+		}))
 	}
 	return errors.Join(errs...)
 }

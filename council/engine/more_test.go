@@ -207,7 +207,6 @@ func articlesLayout(t *testing.T) string {
 		"discussions/task_open/round_1/ant.json":           ballot("ant", 1, "reject"),
 		"nodes/ant/params.json":                            `{"safety_weight":0.9}`,
 		"bot_commands/cmd1.json":                           `{"id":"cmd1","action":"pause","params":{"duration_minutes":5},"status":"processed","created_at":"2026-02-10T12:00:00Z","result":"ok"}`,
-		"logs/panda.log":                                   "a line\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(old, name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -236,8 +235,8 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(dry, report); diff != "" {
-		t.Error(diff)
+	if dry.DryRun = false; cmp.Diff(dry, report) != "" {
+		t.Error(cmp.Diff(dry, report))
 	}
 	for _, part := range []string{`attachment "../../secret": `, `attachment "gone.txt": `} {
 		if !slices.ContainsFunc(report.Skipped, func(line string) bool { return strings.Contains(line, part) }) {
@@ -245,7 +244,7 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 		}
 	}
 	report.Skipped = nil
-	want := engine.ImportReport{Tasks: 1, Attachments: 2, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Logs: 1, Continued: []string{"task_open"}}
+	want := engine.ImportReport{Tasks: 1, Attachments: 2, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Continued: []string{"task_open"}}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Error(diff)
 	}

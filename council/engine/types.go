@@ -192,14 +192,5 @@ const (
 	LevelError   = "error"
 )
 
-// ImportReport says what Import has copied, or would.
-type ImportReport struct {
-	Tasks, Attachments, Discussions, Decisions, Evaluations, Params, Commands, Suggestions, Actions, Logs int // how many were copied
-	// Continued are unfinished discussions that go on under this council's policy.
-	Continued []string
-	// Skipped are files that were not copied, and why.
-	Skipped []string
-}
-
 // EventID returns the number of the event, from which a client can go on.
 func (e Event) EventID() uint64 { return e.ID }

@@ -30,6 +30,7 @@ var budgets = map[string]int{
 	"atlas":             1_300,
 	"bench":             1_400,
 	"internal":          4_000,
+	"internal/records":  450, // out of council/folder, council/member and agent/turns
 	"derive/store":      3_690,
 }
 

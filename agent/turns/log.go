@@ -2,19 +2,14 @@ package turns
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
-	"kioku/internal/files"
+	"kioku/internal/records"
 	"kioku/internal/text"
 )
 
@@ -75,12 +70,9 @@ func (l *Log) Record(e Entry) {
 	}
 	e.ID = fmt.Sprintf("%016x%08x", e.Time.UnixNano(), rand.Uint32())
 	l.restrict(&e)
-	line, err := json.Marshal(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil {
-		err = l.append(append(line, '\n'))
-	}
+	err := l.append(e)
 	if err != nil && !l.failed {
 		l.opt.Log.Warn("a turn is not recorded", "folder", l.opt.Folder, "err", err)
 	}
@@ -109,8 +101,8 @@ func (l *Log) restrict(e *Entry) {
 	}
 }
 
-// append appends a line to the current file.
-func (l *Log) append(line []byte) error {
+// append appends an entry to the current file, which is put aside once it is full.
+func (l *Log) append(e Entry) error {
 	if err := os.MkdirAll(l.opt.Folder, 0o700); err != nil {
 		return err
 	}
@@ -119,71 +111,5 @@ func (l *Log) append(line []byte) error {
 		return err
 	}
 	defer folder.Close()
-	f, size, err := openCurrent(folder)
-	if err != nil {
-		return err
-	}
-	if size > 0 && size+int64(len(line)) > l.opt.MaxBytes {
-		err := rotate(folder, f)
-		if f.Close(); err != nil {
-			return err
-		}
-		if f, size, err = openCurrent(folder); err != nil {
-			return err
-		}
-	}
-	defer f.Close()
-	if torn(f, size) {
-		line = append([]byte{'\n'}, line...)
-	}
-	_, err = f.Write(line) // one write to a file that is opened for appending: lines of two processes do not mix
-	return err
-}
-
-// openCurrent opens or creates the current file, which must be a regular one, and returns its size.
-func openCurrent(folder *os.Root) (*os.File, int64, error) {
-	f, err := folder.OpenFile(current, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file; move it away", current)
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
-}
-
-// rotate renames the current file, which is full, unless another process just does or has.
-func rotate(folder *os.Root, f *os.File) error {
-	if err := files.TryLock(f); errors.Is(err, files.ErrHeld) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	mine, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	now, err := folder.Lstat(current)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(mine, now) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return folder.Rename(current, previous)
-}
-
-// torn reports whether the file does not end with a whole line: a process ended while it wrote.
-func torn(f *os.File, size int64) bool {
-	if size == 0 {
-		return false
-	}
-	last := make([]byte, 1)
-	_, err := f.ReadAt(last, size-1)
-	return err == nil && last[0] != '\n' || errors.Is(err, io.EOF)
+	return records.Lines{Root: folder, Name: current, Max: l.opt.MaxBytes, Aside: previous}.Append(e)
 }

@@ -12,6 +12,7 @@ import (
 	"kioku/council/flow"
 	"kioku/council/folder"
 	"kioku/council/member"
+	"kioku/internal/records"
 )
 
 // errNoCalls ends a turn that has made all its calls of a model.
@@ -283,7 +284,7 @@ func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, turn *council.Turn,
 	if b.Concerns == nil {
 		b.Concerns = []string{}
 	}
-	data, err := folder.Encode(b)
+	data, err := records.Encode(b)
 	if err != nil {
 		return err
 	}

@@ -284,7 +284,7 @@ func (e *Engine) conclude(r council.CycleRequest, roster, missing []string) erro
 		var re council.Retune
 		if err := e.f.Read(rel, &re); errors.Is(err, fs.ErrNotExist) {
 			current, _ := e.params(target)
-			changes, err := folder.Lines[council.ParamsChange](e.f, historyPath(target), 1000)
+			changes, err := e.changes(target)
 			if err != nil {
 				return err
 			}
@@ -312,7 +312,7 @@ func (e *Engine) conclude(r council.CycleRequest, roster, missing []string) erro
 
 // retune moves the parameters of a member, once.
 func (e *Engine) retune(re council.Retune) error {
-	changes, err := folder.Lines[council.ParamsChange](e.f, historyPath(re.Target), 1000)
+	changes, err := e.changes(re.Target)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ type job struct {
 	cancel              context.CancelFunc
 }
 
-// Open returns the engine of a council, the only one: it returns a *folder.HeldError if there is another, and a memory.InputError for
+// Open returns the engine of a council, the only one: it returns a *records.HeldError if there is another, and a memory.InputError for
 // settings that no council has.
 func Open(o Options) (*Engine, error) {
 	e, err := newEngine(o)
@@ -206,9 +206,7 @@ func (e *Engine) lockedWrite(point, rel string, v any) error {
 // log writes a line to the log of a member. A log that cannot be written is told to the engine's own.
 func (e *Engine) log(name, level, task, phase, text string) {
 	now := e.now()
-	line := council.LogLine{Time: now, Level: level, Task: task, Phase: phase, Text: text}
-	rel := fmt.Sprintf("%s/%s/%s.jsonl", folder.Logs, name, now.Format(time.DateOnly))
-	if err := e.f.AppendLine(rel, line, 10<<20); err != nil {
+	if err := e.logs.Write(name, council.LogLine{Time: now, Level: level, Task: task, Phase: phase, Text: text}); err != nil {
 		e.opt.Log.Warn("log of a member", "member", name, "error", err)
 	}
 	e.stream.emit(EventLog, task, name, now)

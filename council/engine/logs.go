@@ -9,6 +9,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/folder"
+	"kioku/internal/records"
 )
 
 // Log returns the last lines of the log of a member on a day (YYYY-MM-DD, empty for today in UTC); last 0 means 200.
@@ -20,7 +21,7 @@ func (e *Engine) Log(_ context.Context, name, day string, last int) ([]council.L
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
 		return nil, council.Invalid("day", "is %.20q; must be YYYY-MM-DD", day)
 	}
-	return folder.Lines[council.LogLine](e.f, fmt.Sprintf("%s/%s/%s.jsonl", folder.Logs, name, day), cmp.Or(max(0, last), 200))
+	return records.ReadLines[council.LogLine](e.f.Root(), fmt.Sprintf("%s/%s/%s.jsonl", folder.Logs, name, day), cmp.Or(max(0, last), 200))
 }
 
 // FollowLog returns the lines that are added to the log of a member from now on, until ctx ends or the reader is too far behind.

@@ -15,6 +15,7 @@ import (
 	"kioku/council/flow"
 	"kioku/council/folder"
 	"kioku/council/member"
+	"kioku/internal/records"
 )
 
 // onTask runs what a person wants of a task that is not archived, with the lock, and has the engine go on from there. What a crash has
@@ -97,7 +98,7 @@ func (e *Engine) addComment(s *flow.Snapshot, c council.Comment) error {
 		return fmt.Errorf("%w: the comments of task %s cannot be read: %w; repair the file or move it away", ErrState, s.ID, err)
 	}
 	err := e.write("comments", rel, append(all, c))
-	if errors.Is(err, folder.ErrTooLarge) {
+	if errors.Is(err, records.ErrTooLarge) {
 		return fmt.Errorf("%w: task %s has no room for a further comment of that length; go on in a new task", ErrState, s.ID)
 	}
 	return err

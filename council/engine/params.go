@@ -12,6 +12,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/folder"
+	"kioku/internal/records"
 )
 
 func paramsPath(name string) string { return fmt.Sprintf("%s/%s/params.json", folder.Nodes, name) }
@@ -67,10 +68,15 @@ func (e *Engine) params(name string) (council.Params, error) {
 	return e.good[name], nil
 }
 
+// changes returns how the parameters of a member were changed, oldest first.
+func (e *Engine) changes(name string) ([]council.ParamsChange, error) {
+	return records.ReadLines[council.ParamsChange](e.f.Root(), historyPath(name), 1000)
+}
+
 // lastChanged returns the parameters that the history of changes leads to, for an engine that has never read a good file.
 func (e *Engine) lastChanged(name string) council.Params {
 	p := council.Params{}
-	changes, err := folder.Lines[council.ParamsChange](e.f, historyPath(name), 1000)
+	changes, err := e.changes(name)
 	if err != nil {
 		e.opt.Log.Warn("history of parameters", "member", name, "error", err)
 	}
@@ -86,7 +92,7 @@ func (e *Engine) Params(_ context.Context, name string) (council.Params, []counc
 		return nil, nil, err
 	}
 	p, _ := e.params(name)
-	changes, err := folder.Lines[council.ParamsChange](e.f, historyPath(name), 1000)
+	changes, err := e.changes(name)
 	slices.Reverse(changes)
 	return p, changes, err
 }
@@ -158,7 +164,7 @@ func (e *Engine) Rollback(_ context.Context, name string, author council.Author)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	changes, err := folder.Lines[council.ParamsChange](e.f, historyPath(name), 1000)
+	changes, err := e.changes(name)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
+	"kioku/internal/records"
 	"kioku/internal/text"
 )
 
@@ -225,7 +226,7 @@ func (e *Engine) archive(s *flow.Snapshot) error {
 	month := s.Claim.ClaimedAt.UTC().Format("2006-01")
 	dir := path.Join(folder.Archived, month, s.ID)
 	for suffix, name := range map[string]string{"": "decision.json", "_result": "result.json", "_history": "history.json"} {
-		data, err := e.f.ReadBytes(folder.DecisionPath(s.ID, suffix), folder.MaxFile)
+		data, err := e.f.ReadBytes(folder.DecisionPath(s.ID, suffix), records.MaxFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"kioku/council/flow"
 	"kioku/council/folder"
 	"kioku/council/member"
+	"kioku/internal/records"
 )
 
 // maxUpload is the maximum size of an attachment.
@@ -256,7 +257,7 @@ func (e *Engine) Get(_ context.Context, id string) (Detail, error) {
 	if archived {
 		progress = e.archivedDir(id) + "/progress.jsonl"
 	}
-	d.Progress, err = folder.Lines[ProgressLine](e.f, progress, 200)
+	d.Progress, err = records.ReadLines[ProgressLine](e.f.Root(), progress, 200)
 	return d, err
 }
 

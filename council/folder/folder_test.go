@@ -19,6 +19,7 @@ import (
 	"kioku/council/counciltest"
 	"kioku/council/folder"
 	"kioku/internal/files"
+	"kioku/internal/records"
 	"kioku/internal/testkit"
 )
 
@@ -110,7 +111,7 @@ func TestLockNamesTheHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	var held *folder.HeldError
+	var held *records.HeldError
 	if err := second.Lock(); !errors.As(err, &held) || !errors.Is(err, files.ErrHeld) || !strings.Contains(held.Holder, fmt.Sprint("process ", os.Getpid())) {
 		t.Errorf("%v", err)
 	}
@@ -268,7 +269,7 @@ func TestReadBytesFollowsNoLink(t *testing.T) {
 	if err := os.Symlink("task_1.json", filepath.Join(dir, "decisions/task_2.json")); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := f.ReadBytes("decisions/task_2.json", folder.MaxFile); err == nil {
+	if data, err := f.ReadBytes("decisions/task_2.json", records.MaxFile); err == nil {
 		t.Errorf("read %s", data)
 	}
 }

@@ -33,10 +33,6 @@ var (
 	turnName    = regexp.MustCompile(`^_turn_([a-z0-9_-]+)\.json$`)
 )
 
-func sortEntries(all []fs.DirEntry) {
-	slices.SortFunc(all, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-}
-
 // TaskIDs returns the ids of the tasks that were claimed, sorted.
 func (f *Folder) TaskIDs() ([]string, error) {
 	names, err := f.Names(Discussions)
@@ -79,7 +75,7 @@ func (f *Folder) Forget(id string) {
 // unchanged reports whether no folder of a snapshot has changed.
 func (f *Folder) unchanged(c cached) bool {
 	for rel, at := range c.folders {
-		info, err := f.root.Lstat(rel)
+		info, err := f.Root().Lstat(rel)
 		if err != nil || !info.ModTime().Equal(at) {
 			return false
 		}
@@ -128,7 +124,7 @@ func (f *Folder) task(dir, id string) (*flow.Snapshot, map[string]time.Time, err
 	if err := f.Read(dir+"/task.json", &r.s.Task); err != nil {
 		return nil, nil, err
 	}
-	entries, err := f.entries(dir)
+	entries, err := f.Entries(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,7 +156,7 @@ func (f *Folder) task(dir, id string) (*flow.Snapshot, map[string]time.Time, err
 
 // enter notes the time of a folder before it is read.
 func (r *reader) enter(dir string) error {
-	info, err := r.f.root.Lstat(dir)
+	info, err := r.f.Root().Lstat(dir)
 	if err != nil {
 		return err
 	}
@@ -267,7 +263,7 @@ func (r *reader) round(n int) {
 		r.s.Problems = append(r.s.Problems, err.Error())
 		return
 	}
-	entries, err := r.f.entries(dir)
+	entries, err := r.f.Entries(dir)
 	if err != nil {
 		r.s.Problems = append(r.s.Problems, err.Error())
 		return
@@ -277,7 +273,7 @@ func (r *reader) round(n int) {
 		if m := attemptName.FindStringSubmatch(e.Name()); m != nil && e.IsDir() {
 			sub := dir + "/" + e.Name()
 			err := r.enter(sub)
-			below, err2 := r.f.entries(sub)
+			below, err2 := r.f.Entries(sub)
 			if err := errors.Join(err, err2); err != nil {
 				r.s.Problems = append(r.s.Problems, err.Error())
 				continue

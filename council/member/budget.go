@@ -1,18 +1,16 @@
 package member
 
 import (
-	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math"
 	"os"
 	"sync"
 	"time"
 
 	"kioku/council"
-	"kioku/internal/files"
+	"kioku/internal/records"
 	"kioku/llm"
 )
 
@@ -80,9 +78,6 @@ func OpenBudget(root *os.Root, s council.Settings, now func() time.Time) (*Budge
 	}
 	b := &Budget{root: root, now: now, set: s.WithDefaults(),
 		tasks: map[string]council.Usage{}, reserved: map[string]reservation{}}
-	if err := root.MkdirAll(metricsFolder, 0o700); err != nil {
-		return nil, fmt.Errorf("create %s: %w", metricsFolder, err)
-	}
 	return b, b.load()
 }
 
@@ -90,44 +85,28 @@ func OpenBudget(root *os.Root, s council.Settings, now func() time.Time) (*Budge
 func (b *Budget) load() error {
 	b.startDay()
 	done := map[string]bool{}
-	for _, name := range []string{usageFile + oldSuffix, usageFile} {
-		err := eachLine(b.root, name, func(l usageLine) {
-			done[l.ID] = true
-			b.count(l.Task, l.Time, l.usage())
-		})
-		if err != nil {
-			return err
+	used, err := readBoth[usageLine](b.root, usageFile)
+	if err != nil {
+		return err
+	}
+	for _, l := range used {
+		done[l.ID] = true
+		b.count(l.Task, l.Time, l.usage())
+	}
+	reserved, err := readBoth[reservation](b.root, reservedFile)
+	for _, r := range reserved {
+		if !done[r.ID] {
+			b.count(r.Task, r.Time, council.Usage{Calls: 1, TokensIn: r.Tokens})
 		}
 	}
-	for _, name := range []string{reservedFile + oldSuffix, reservedFile} {
-		err := eachLine(b.root, name, func(r reservation) {
-			if !done[r.ID] {
-				b.count(r.Task, r.Time, council.Usage{Calls: 1, TokensIn: r.Tokens})
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
-// eachLine calls use with each line of a file of JSON. Lines that are torn are skipped; a missing file has none.
-func eachLine[T any](root *os.Root, name string, use func(T)) error {
-	raw, _, err := files.Read(root, name, 2*maxMetrics)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	for line := range bytes.Lines(raw) {
-		var v T
-		if json.Unmarshal(line, &v) == nil {
-			use(v)
-		}
-	}
-	return nil
+// readBoth returns the lines of a file and of the one that was put aside.
+func readBoth[T any](root *os.Root, name string) ([]T, error) {
+	old, err := records.ReadLines[T](root, name+oldSuffix, math.MaxInt)
+	now, err2 := records.ReadLines[T](root, name, math.MaxInt)
+	return append(old, now...), errors.Join(err, err2)
 }
 
 // count adds to what was spent. The caller holds b.mu or is the only one.
@@ -202,41 +181,5 @@ func (b *Budget) settle(l usageLine) error {
 
 // appendLine appends a line of JSON to a file. The caller holds b.mu.
 func (b *Budget) appendLine(name string, v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return appendTo(b.root, name, append(line, '\n'), maxMetrics)
-}
-
-// appendTo appends data to a file, which it first puts aside if it is too large.
-func appendTo(root *os.Root, name string, data []byte, limit int64) error {
-	if info, err := root.Lstat(name); err == nil && info.Size()+int64(len(data)) > limit {
-		if err := root.Rename(name, name+oldSuffix); err != nil {
-			return fmt.Errorf("put %s aside: %w", name, err)
-		}
-	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", name, err)
-	}
-	defer f.Close()
-	if tornEnd(f) {
-		data = append([]byte{'\n'}, data...)
-	}
-	if err := files.Append(f, data); err != nil {
-		return fmt.Errorf("append to %s: %w", name, err)
-	}
-	return nil
-}
-
-// tornEnd reports whether the last line of a file has no end, because a crash has cut it off.
-func tornEnd(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return false
-	}
-	last := []byte{'\n'}
-	_, err = f.ReadAt(last, info.Size()-1)
-	return err == nil && last[0] != '\n'
+	return records.Lines{Root: b.root, Name: name, Max: maxMetrics, Aside: name + oldSuffix, Flush: true}.Append(v)
 }

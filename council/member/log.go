@@ -1,16 +1,15 @@
 package member
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
+	"kioku/council"
+	"kioku/internal/records"
 	"kioku/internal/secrets"
 	"kioku/internal/text"
 )
@@ -32,27 +31,11 @@ const (
 	LevelError = "error"
 )
 
-// Line is a line of the log of a member.
-type Line struct {
-	// Time of the line.
-	Time time.Time `json:"time"`
-	// Level is one of the constants Level....
-	Level string `json:"level"`
-	// Member is in the name of the folder.
-	Member string `json:"-"`
-	// Task and Phase; empty if the line is of none.
-	Task  string `json:"task,omitempty"`
-	Phase string `json:"phase,omitempty"` // a constant Phase...
-	// Text of the line.
-	Text string `json:"text"`
-}
-
 // Logs are logs/<member>/<YYYY-MM-DD>.jsonl below the folder of a council, at most 10 MB a file; a day that is longer loses its
 // beginning. Its methods may be called concurrently. A nil *Logs writes nothing.
 type Logs struct {
 	root *os.Root
 	now  func() time.Time
-	mu   sync.Mutex // held while a file is written
 }
 
 // OpenLogs returns the logs of a council. now is the clock; nil means time.Now.
@@ -63,8 +46,8 @@ func OpenLogs(root *os.Root, now func() time.Time) *Logs {
 	return &Logs{root: root, now: now}
 }
 
-// Write appends a line to the log of its member. Secrets of known shapes are replaced. A zero time is now.
-func (l *Logs) Write(line Line) error {
+// Write appends a line to the log of a member. Secrets of known shapes are replaced. A zero time is now.
+func (l *Logs) Write(member string, line council.LogLine) error {
 	if l == nil {
 		return nil
 	}
@@ -72,17 +55,8 @@ func (l *Logs) Write(line Line) error {
 		line.Time = l.now().UTC()
 	}
 	line.Text, _ = secrets.Redact(text.HeadBytes(strings.ToValidUTF8(line.Text, "\uFFFD"), maxLogText))
-	raw, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	folder := path.Join(logFolder, line.Member)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.root.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("create %s: %w", folder, err)
-	}
-	return appendTo(l.root, path.Join(folder, line.Time.UTC().Format(time.DateOnly)+".jsonl"), append(raw, '\n'), maxLogFile)
+	name := path.Join(logFolder, member, line.Time.UTC().Format(time.DateOnly)+".jsonl")
+	return records.Lines{Root: l.root, Name: name, Max: maxLogFile, Aside: name + oldSuffix}.Append(line)
 }
 
 // Sweep removes the files of more than 30 days ago.

@@ -266,7 +266,7 @@ func abstention(ctx context.Context, err error) error {
 
 func (t *turn) log(level, message string) {
 	// A log that cannot be written is no reason to give up a turn.
-	_ = t.logs.Write(Line{Level: level, Member: t.q.Member, Task: t.q.Task.ID, Phase: t.q.Phase, Text: message})
+	_ = t.logs.Write(t.q.Member, council.LogLine{Level: level, Task: t.q.Task.ID, Phase: t.q.Phase, Text: message})
 }
 
 // logEnd writes how the turn has ended.

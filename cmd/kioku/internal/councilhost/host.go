@@ -41,7 +41,7 @@ type Host struct {
 	root *os.Root
 }
 
-// Free returns a *folder.HeldError if another process runs the council of a folder.
+// Free returns a *records.HeldError if another process runs the council of a folder.
 func Free(dir string) error {
 	f, err := folder.Look(dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func Free(dir string) error {
 	return errors.Join(f.Probe(), f.Close())
 }
 
-// Open opens a council to run it. If another process does, the error is a *folder.HeldError.
+// Open opens a council to run it. If another process does, the error is a *records.HeldError.
 func Open(o Options) (*Host, error) {
 	set := o.Settings
 	if o.Echo {

@@ -2,72 +2,16 @@ package server
 
 import (
 	"context"
-	"io"
-	"iter"
 	"slices"
-	"time"
 
 	"kioku/council"
 	"kioku/council/engine"
-	"kioku/council/member"
 )
-
-// CouncilEngine decides tasks by vote, as the server needs it; *engine.Engine is one.
-type CouncilEngine interface {
-	Settings() council.Settings
-	SubmitWith(ctx context.Context, t council.Task, files []engine.Upload) (council.Task, error)
-	Estimate(t council.Task) engine.Estimate
-	List(ctx context.Context, f engine.Filter) ([]engine.Summary, error)
-	Get(ctx context.Context, id string) (engine.Detail, error)
-	Decisions(ctx context.Context, f engine.Filter) ([]council.Decision, error)
-	Comment(ctx context.Context, id string, c council.Comment, files ...engine.Upload) (council.Comment, error)
-	RequestRound(ctx context.Context, id string, author council.Author, reason string) error
-	Decide(ctx context.Context, id, decision, approach, reason string, author council.Author) error
-	Cancel(ctx context.Context, id, reason string, author council.Author) error
-	ApproveExecution(ctx context.Context, id string, author council.Author) error
-	ReportResult(ctx context.Context, id string, r council.Result) error
-	RecordOutcome(ctx context.Context, id, outcome, note string, author council.Author) error
-	Attachment(ctx context.Context, id, file string) (io.ReadCloser, council.Attachment, error)
-	Solo(ctx context.Context, id string) (council.Ballot, error)
-	Archive(ctx context.Context, id string) error
-
-	Members(ctx context.Context) ([]engine.MemberState, error)
-	Activity(ctx context.Context) ([]council.Activity, error)
-	Params(ctx context.Context, member string) (council.Params, []council.ParamsChange, error)
-	SetParams(ctx context.Context, member string, p council.Params, author council.Author, reason string) (council.Params, error)
-	Rollback(ctx context.Context, member string, author council.Author) (council.Params, error)
-	StartEvaluation(ctx context.Context, author council.Author) (string, error)
-	Evaluations(ctx context.Context, limit int) ([]engine.EvaluationState, error)
-	Evaluation(ctx context.Context, cycle string) (engine.EvaluationState, error)
-
-	Workers(ctx context.Context) ([]engine.WorkerState, error)
-	Obey(ctx context.Context, worker string) (engine.WorkerState, error)
-	Commands(ctx context.Context, worker string) ([]engine.CommandState, error)
-	SendCommand(ctx context.Context, c council.Command) (council.Command, error)
-	Ack(ctx context.Context, worker, id string, a council.Ack) error
-	Suggest(ctx context.Context, s council.Suggestion) (council.Suggestion, error)
-	ListSuggestions(ctx context.Context, status string) ([]council.Suggestion, error)
-	ReviewSuggestion(ctx context.Context, worker, id string, accept bool, note string, author council.Author) (council.Suggestion, error)
-	RequestAction(ctx context.Context, r council.ActionRequest) (council.ActionRequest, error)
-	ListActions(ctx context.Context) ([]council.ActionRequest, error)
-	ApproveAction(ctx context.Context, id, member string, approve bool, reason string) (council.ActionRequest, error)
-	Recognise(platform, userID string) bool
-
-	NextTurn(ctx context.Context, member string) (*member.RemoteTurn, error)
-	SubmitTurn(ctx context.Context, member, lease string, reply engine.RemoteReply) error
-	RenewTurn(ctx context.Context, member, lease string) (time.Time, error)
-	Log(ctx context.Context, member, day string, last int) ([]council.LogLine, error)
-	FollowLog(ctx context.Context, member string) iter.Seq[council.LogLine]
-	Events(ctx context.Context, after uint64) iter.Seq[engine.Event]
-	Load(ctx context.Context) (engine.Load, error)
-	Doctor(ctx context.Context) []engine.Finding
-	Trial(ctx context.Context) []engine.Finding
-}
 
 // CouncilOptions are a council that a server serves.
 type CouncilOptions struct {
 	// Council decides.
-	Council CouncilEngine
+	Council *engine.Engine
 	// Folder of the council, which owners are told.
 	Folder string
 	// Idle says that no engine works on the tasks: the folder is only read, and tasks can be put into its inbox.
@@ -78,12 +22,12 @@ type CouncilOptions struct {
 type councilService struct{ *Server }
 
 // of returns the council of a caller who has a right, or the first error of checks of the request.
-func (s councilService) of(ctx context.Context, right string, checks ...error) (CouncilEngine, error) {
+func (s councilService) of(ctx context.Context, right string, checks ...error) (*engine.Engine, error) {
 	return s.ofAny(ctx, []string{right}, checks...)
 }
 
 // ofAny is of for a caller who has one of several rights.
-func (s councilService) ofAny(ctx context.Context, rights []string, checks ...error) (CouncilEngine, error) {
+func (s councilService) ofAny(ctx context.Context, rights []string, checks ...error) (*engine.Engine, error) {
 	if s.opt.Council == nil {
 		return nil, errNoCouncil
 	}
@@ -94,6 +38,35 @@ func (s councilService) ofAny(ctx context.Context, rights []string, checks ...er
 		}
 	}
 	return nil, errCouncilRight(rights)
+}
+
+// guard is who may make a request, and what is wrong with it: the first error of checks.
+type guard struct {
+	rights []string // of which the caller has one
+	checks []error
+}
+
+// may returns the guard of those who have a right.
+func may(right string, checks ...error) guard { return guard{[]string{right}, checks} }
+
+// or lets those in too who have another right.
+func (g guard) or(right string) guard { return guard{append(g.rights, right), g.checks} }
+
+// asks returns what an operation does: guarded, it asks the council.
+func asks[In, Out any](s councilService, guarded func(In) guard, do func(context.Context, *engine.Engine, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (out Out, err error) {
+		g := guarded(in)
+		e, err := s.ofAny(ctx, g.rights, g.checks...)
+		if err != nil {
+			return out, err
+		}
+		return do(ctx, e, in)
+	}
+}
+
+// reads is asks for an operation that every reader may make and that says nothing.
+func reads[Out any](s councilService, do func(*engine.Engine, context.Context) (Out, error)) func(context.Context, None) (Out, error) {
+	return asks(s, func(None) guard { return may(rightRead) }, func(ctx context.Context, e *engine.Engine, _ None) (Out, error) { return do(e, ctx) })
 }
 
 // firstOf returns the first error that is not nil.
@@ -123,7 +96,7 @@ func (s councilService) author(ctx context.Context, sender *Sender) council.Auth
 
 // owned returns the council and the author of a request that only an owner may make: a caller with the right, for itself, or an owner
 // for whom a bridge vouches.
-func (s councilService) owned(ctx context.Context, sender *Sender, checks ...error) (CouncilEngine, council.Author, error) {
+func (s councilService) owned(ctx context.Context, sender *Sender, checks ...error) (*engine.Engine, council.Author, error) {
 	right := rightOwner
 	if sender != nil {
 		right = rightBridge + sender.Platform

@@ -295,108 +295,78 @@ func councilOps(s *Server) CouncilOps {
 	return CouncilOps{
 		Status: op.New("council status", "GET /v1/council", "council", "Tells what the council is: members, rules, load, and what the caller may do.", c.status),
 		Submit: op.New("council ask", "POST "+tasks, "council:submit", "Puts a task or question into the inbox. One that no owner has written has low trust.", c.submit),
-		Estimate: op.New("council estimate", "POST "+tasks+":estimate", "council:submit", "Tells how many calls and tokens a task may cost, and submits nothing.", func(ctx context.Context, in NewTask) (engine.Estimate, error) {
-			e, err := c.of(ctx, rightSubmit, checkSize("description", in.Description, 4*council.MaxDescription))
-			if err != nil {
-				return engine.Estimate{}, err
-			}
+		Estimate: op.New("council estimate", "POST "+tasks+":estimate", "council:submit", "Tells how many calls and tokens a task may cost, and submits nothing.", asks(c, func(in NewTask) guard {
+			return may(rightSubmit, checkSize("description", in.Description, 4*council.MaxDescription))
+		}, func(ctx context.Context, e *engine.Engine, in NewTask) (engine.Estimate, error) {
 			return e.Estimate(council.Task{Type: council.TypeTask, Title: in.Title, Description: in.Description}), nil
-		}),
-		List: op.New("council list", "GET "+tasks, "council:read", "Lists tasks, newest first.", func(ctx context.Context, in TaskList) ([]engine.Summary, error) {
-			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
-			if err != nil {
-				return nil, err
-			}
+		})),
+		List: op.New("council list", "GET "+tasks, "council:read", "Lists tasks, newest first.", asks(c, func(in TaskList) guard {
+			return may(rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
+		}, func(ctx context.Context, e *engine.Engine, in TaskList) ([]engine.Summary, error) {
 			return e.List(ctx, in.filter())
-		}),
-		Show: op.New("council show", "GET "+tasks+"/{id}", "council:read", "Returns a task with its discussion. Ballots of a round in progress are not shown to anybody.", func(ctx context.Context, in TaskID) (engine.Detail, error) {
-			e, err := c.of(ctx, rightRead, checkTask("id", in.ID))
-			if err != nil {
-				return engine.Detail{}, err
-			}
+		})),
+		Show: op.New("council show", "GET "+tasks+"/{id}", "council:read", "Returns a task with its discussion. Ballots of a round in progress are not shown to anybody.", asks(c, func(in TaskID) guard {
+			return may(rightRead, checkTask("id", in.ID))
+		}, func(ctx context.Context, e *engine.Engine, in TaskID) (engine.Detail, error) {
 			d, err := e.Get(ctx, in.ID)
 			return shown(d), err
-		}),
-		Decisions: op.New("council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", func(ctx context.Context, in TaskList) ([]council.Decision, error) {
-			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
-			if err != nil {
-				return nil, err
-			}
+		})),
+		Decisions: op.New("council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", asks(c, func(in TaskList) guard {
+			return may(rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
+		}, func(ctx context.Context, e *engine.Engine, in TaskList) ([]council.Decision, error) {
 			return e.Decisions(ctx, in.filter())
-		}),
+		})),
 		Comment: op.New("council comment", "POST "+tasks+"/{id}/comments", "council:submit", "Adds a comment to a task.", c.comment),
-		Round: c.order("council round", "Opens one more round of a task that has ended or is stalled, at most three times.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+		Round: c.order("council round", "Opens one more round of a task that has ended or is stalled, at most three times.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
 			return e.RequestRound(ctx, in.ID, who, in.Reason)
 		}),
-		Decide: c.order("council decide", "Decides in the council's place, which the record says.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+		Decide: c.order("council decide", "Decides in the council's place, which the record says.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
 			if in.Decision != council.Approved && in.Decision != council.Rejected {
 				return badField("decision", "must be %s or %s, not %q", council.Approved, council.Rejected, clip(in.Decision, 40))
 			}
 			return e.Decide(ctx, in.ID, in.Decision, in.Approach, in.Reason, who)
 		}),
-		Cancel: c.order("council cancel", "Cancels a task that has not ended.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+		Cancel: c.order("council cancel", "Cancels a task that has not ended.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
 			return e.Cancel(ctx, in.ID, in.Reason, who)
 		}),
-		Approve: c.order("council approve", "Lets the configured command run for an approved task.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+		Approve: c.order("council approve", "Lets the configured command run for an approved task.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
 			return e.ApproveExecution(ctx, in.ID, who)
 		}),
-		Outcome: c.order("council outcome", "Records what came of a decision, which members see when they rate each other.", func(ctx context.Context, e CouncilEngine, in TaskOrder, who council.Author) error {
+		Outcome: c.order("council outcome", "Records what came of a decision, which members see when they rate each other.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
 			return e.RecordOutcome(ctx, in.ID, in.Outcome, in.Note, who)
 		}),
 		Report: op.New("council report", "POST "+tasks+"/{id}/report", "council:owner or council:worker:NAME", "Reports what a person or worker has done for an approved task.", c.report),
-		Solo: op.New("council solo", "POST "+tasks+"/{id}/solo", "council:owner", "Asks the arbiter alone what the members were asked, and stores the answer beside the decision.", func(ctx context.Context, in TaskID) (council.Ballot, error) {
-			e, err := c.of(ctx, rightOwner, checkTask("id", in.ID))
-			if err != nil {
-				return council.Ballot{}, err
-			}
+		Solo: op.New("council solo", "POST "+tasks+"/{id}/solo", "council:owner", "Asks the arbiter alone what the members were asked, and stores the answer beside the decision.", asks(c, func(in TaskID) guard {
+			return may(rightOwner, checkTask("id", in.ID))
+		}, func(ctx context.Context, e *engine.Engine, in TaskID) (council.Ballot, error) {
 			return e.Solo(ctx, in.ID)
-		}),
-		Archive: op.New("council archive", "POST "+tasks+"/{id}/archive", "council:owner", "Moves a task that has ended to the archive.", func(ctx context.Context, in TaskID) (None, error) {
-			e, err := c.of(ctx, rightOwner, checkTask("id", in.ID))
-			if err != nil {
-				return None{}, err
-			}
+		})),
+		Archive: op.New("council archive", "POST "+tasks+"/{id}/archive", "council:owner", "Moves a task that has ended to the archive.", asks(c, func(in TaskID) guard {
+			return may(rightOwner, checkTask("id", in.ID))
+		}, func(ctx context.Context, e *engine.Engine, in TaskID) (None, error) {
 			return None{}, e.Archive(ctx, in.ID)
-		}),
+		})),
 		Attachment: op.New("council attachment", "GET "+tasks+"/{id}/attachments/{file...}", "council:read", "Returns a file that was submitted with a task.", c.attachment),
-		Members: op.New("council members", "GET /v1/council/members", "council:read", "Lists the members with their parameters and what they do.", func(ctx context.Context, _ None) ([]engine.MemberState, error) {
-			e, err := c.of(ctx, rightRead)
-			if err != nil {
-				return nil, err
-			}
-			return e.Members(ctx)
-		}),
-		Activity: op.New("council activity", "GET /v1/council/activity", "council:read", "Tells what each member does now.", func(ctx context.Context, _ None) ([]council.Activity, error) {
-			e, err := c.of(ctx, rightRead)
-			if err != nil {
-				return nil, err
-			}
-			return e.Activity(ctx)
-		}),
-		Params: op.New("council params", "GET /v1/council/members/{member}/params", "council:read", "Returns the parameters of a member and their changes, newest first.", func(ctx context.Context, in MemberName) (ParamsNow, error) {
-			e, err := c.of(ctx, rightRead, checkAgentName("member", in.Member))
-			if err != nil {
-				return ParamsNow{}, err
-			}
+		Members:    op.New("council members", "GET /v1/council/members", "council:read", "Lists the members with their parameters and what they do.", reads(c, (*engine.Engine).Members)),
+		Activity:   op.New("council activity", "GET /v1/council/activity", "council:read", "Tells what each member does now.", reads(c, (*engine.Engine).Activity)),
+		Params: op.New("council params", "GET /v1/council/members/{member}/params", "council:read", "Returns the parameters of a member and their changes, newest first.", asks(c, func(in MemberName) guard {
+			return may(rightRead, checkAgentName("member", in.Member))
+		}, func(ctx context.Context, e *engine.Engine, in MemberName) (ParamsNow, error) {
 			p, changes, err := e.Params(ctx, in.Member)
 			return ParamsNow{p.Known(), changes}, err
-		}),
-		SetParams: op.New("council params set", "POST /v1/council/members/{member}/params", "council:owner", "Changes parameters of a member. The next prompt has them.", func(ctx context.Context, in NewParams) (council.Params, error) {
-			e, err := c.of(ctx, rightOwner, checkAgentName("member", in.Member), checkParams(in.Params), checkSize("reason", in.Reason, maxCouncilText))
-			if err != nil {
-				return nil, err
-			}
+		})),
+		SetParams: op.New("council params set", "POST /v1/council/members/{member}/params", "council:owner", "Changes parameters of a member. The next prompt has them.", asks(c, func(in NewParams) guard {
+			return may(rightOwner, checkAgentName("member", in.Member), checkParams(in.Params), checkSize("reason", in.Reason, maxCouncilText))
+		}, func(ctx context.Context, e *engine.Engine, in NewParams) (council.Params, error) {
 			p, err := e.SetParams(ctx, in.Member, in.Params, c.author(ctx, nil), in.Reason)
 			return p.Known(), err
-		}),
-		Rollback: op.New("council params rollback", "POST /v1/council/members/{member}/params/rollback", "council:owner", "Takes the last change of a member's parameters back.", func(ctx context.Context, in MemberName) (council.Params, error) {
-			e, err := c.of(ctx, rightOwner, checkAgentName("member", in.Member))
-			if err != nil {
-				return nil, err
-			}
+		})),
+		Rollback: op.New("council params rollback", "POST /v1/council/members/{member}/params/rollback", "council:owner", "Takes the last change of a member's parameters back.", asks(c, func(in MemberName) guard {
+			return may(rightOwner, checkAgentName("member", in.Member))
+		}, func(ctx context.Context, e *engine.Engine, in MemberName) (council.Params, error) {
 			p, err := e.Rollback(ctx, in.Member, c.author(ctx, nil))
 			return p.Known(), err
-		}),
+		})),
 		Evaluate: op.New("council evaluate", "POST /v1/council/evaluations", "council:owner", "Has the members rate each other now.", func(ctx context.Context, _ None) (Cycle, error) {
 			e, err := c.of(ctx, rightOwner)
 			if err != nil {
@@ -405,65 +375,43 @@ func councilOps(s *Server) CouncilOps {
 			id, err := e.StartEvaluation(ctx, c.author(ctx, nil))
 			return Cycle{id}, err
 		}),
-		Evaluations: op.New("council evaluations", "GET /v1/council/evaluations", "council:read", "Lists evaluation cycles, newest first.", func(ctx context.Context, in Limit) ([]engine.EvaluationState, error) {
-			e, err := c.of(ctx, rightRead, checkCount("limit", in.Limit))
-			if err != nil {
-				return nil, err
-			}
+		Evaluations: op.New("council evaluations", "GET /v1/council/evaluations", "council:read", "Lists evaluation cycles, newest first.", asks(c, func(in Limit) guard {
+			return may(rightRead, checkCount("limit", in.Limit))
+		}, func(ctx context.Context, e *engine.Engine, in Limit) ([]engine.EvaluationState, error) {
 			return e.Evaluations(ctx, limitOf(in.Limit, 20))
-		}),
-		Evaluation: op.New("council evaluation", "GET /v1/council/evaluations/{id}", "council:read", "Returns an evaluation cycle.", func(ctx context.Context, in ID) (engine.EvaluationState, error) {
-			e, err := c.of(ctx, rightRead, checkID("id", in.ID))
-			if err != nil {
-				return engine.EvaluationState{}, err
-			}
+		})),
+		Evaluation: op.New("council evaluation", "GET /v1/council/evaluations/{id}", "council:read", "Returns an evaluation cycle.", asks(c, func(in ID) guard {
+			return may(rightRead, checkID("id", in.ID))
+		}, func(ctx context.Context, e *engine.Engine, in ID) (engine.EvaluationState, error) {
 			return e.Evaluation(ctx, in.ID)
-		}),
-		Workers: op.New("council workers", "GET /v1/council/workers", "council:read", "Lists the workers: who is paused, and what they are told.", func(ctx context.Context, _ None) ([]engine.WorkerState, error) {
-			e, err := c.of(ctx, rightRead)
-			if err != nil {
-				return nil, err
-			}
-			return e.Workers(ctx)
-		}),
-		Commands: op.New("council commands", "GET "+workers+"/commands", "council:read or council:worker:NAME", "Lists the commands to a worker with their acknowledgements.", func(ctx context.Context, in WorkerName) ([]engine.CommandState, error) {
-			e, err := c.ofAny(ctx, []string{rightRead, rightWorker + in.Worker}, checkAgentName("worker", in.Worker))
-			if err != nil {
-				return nil, err
-			}
+		})),
+		Workers: op.New("council workers", "GET /v1/council/workers", "council:read", "Lists the workers: who is paused, and what they are told.", reads(c, (*engine.Engine).Workers)),
+		Commands: op.New("council commands", "GET "+workers+"/commands", "council:read or council:worker:NAME", "Lists the commands to a worker with their acknowledgements.", asks(c, func(in WorkerName) guard {
+			return may(rightRead, checkAgentName("worker", in.Worker)).or(rightWorker + in.Worker)
+		}, func(ctx context.Context, e *engine.Engine, in WorkerName) ([]engine.CommandState, error) {
 			return e.Commands(ctx, in.Worker)
-		}),
+		})),
 		Command: op.New("council command", "POST "+workers+"/commands", "council:owner", "Tells a worker what to do. An id that was used before changes nothing.", c.command),
-		Ack: op.New("council ack", "POST "+workers+"/commands/{id}/ack", "council:worker:NAME", "Tells that the worker has done, or not done, a command.", func(ctx context.Context, in NewAck) (None, error) {
-			e, err := c.of(ctx, rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkID("id", in.ID), checkName("result", in.Result),
-				checkSize("result_detail", in.ResultDetail, maxCouncilText))
-			if err != nil {
-				return None{}, err
-			}
+		Ack: op.New("council ack", "POST "+workers+"/commands/{id}/ack", "council:worker:NAME", "Tells that the worker has done, or not done, a command.", asks(c, func(in NewAck) guard {
+			return may(rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkID("id", in.ID), checkName("result", in.Result), checkSize("result_detail", in.ResultDetail, maxCouncilText))
+		}, func(ctx context.Context, e *engine.Engine, in NewAck) (None, error) {
 			return None{}, e.Ack(ctx, in.Worker, in.ID, council.Ack{ID: in.ID, Status: council.AckProcessed, Result: in.Result, ResultDetail: in.ResultDetail})
-		}),
-		Obey: op.New("council obey", "POST "+workers+"/obey", "council:worker:NAME or council:member:NAME", "Acknowledges the commands that the worker has not answered, and returns what all of them amount to now.", func(ctx context.Context, in WorkerName) (engine.WorkerState, error) {
-			e, err := c.ofAny(ctx, []string{rightWorker + in.Worker, rightMember + in.Worker}, checkAgentName("worker", in.Worker))
-			if err != nil {
-				return engine.WorkerState{}, err
-			}
+		})),
+		Obey: op.New("council obey", "POST "+workers+"/obey", "council:worker:NAME or council:member:NAME", "Acknowledges the commands that the worker has not answered, and returns what all of them amount to now.", asks(c, func(in WorkerName) guard {
+			return may(rightWorker+in.Worker, checkAgentName("worker", in.Worker)).or(rightMember + in.Worker)
+		}, func(ctx context.Context, e *engine.Engine, in WorkerName) (engine.WorkerState, error) {
 			return e.Obey(ctx, in.Worker)
-		}),
-		Suggest: op.New("council suggest", "POST "+workers+"/suggestions", "council:worker:NAME", "Suggests a task: one an hour, later ones wait.", func(ctx context.Context, in NewSuggestion) (council.Suggestion, error) {
-			e, err := c.of(ctx, rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkSize("title", in.Title, 4*council.MaxSuggestTitle),
-				checkSize("description", in.Description, 4*council.MaxSuggestText))
-			if err != nil {
-				return council.Suggestion{}, err
-			}
+		})),
+		Suggest: op.New("council suggest", "POST "+workers+"/suggestions", "council:worker:NAME", "Suggests a task: one an hour, later ones wait.", asks(c, func(in NewSuggestion) guard {
+			return may(rightWorker+in.Worker, checkAgentName("worker", in.Worker), checkSize("title", in.Title, 4*council.MaxSuggestTitle), checkSize("description", in.Description, 4*council.MaxSuggestText))
+		}, func(ctx context.Context, e *engine.Engine, in NewSuggestion) (council.Suggestion, error) {
 			return e.Suggest(ctx, council.Suggestion{Worker: in.Worker, Title: in.Title, Description: in.Description, Type: in.Type, Reply: in.Reply})
-		}),
-		Suggestions: op.New("council suggestions", "GET /v1/council/suggestions", "council:read", "Lists suggestions, newest first.", func(ctx context.Context, in StatusFilter) ([]council.Suggestion, error) {
-			e, err := c.of(ctx, rightRead, checkName("status", in.Status))
-			if err != nil {
-				return nil, err
-			}
+		})),
+		Suggestions: op.New("council suggestions", "GET /v1/council/suggestions", "council:read", "Lists suggestions, newest first.", asks(c, func(in StatusFilter) guard {
+			return may(rightRead, checkName("status", in.Status))
+		}, func(ctx context.Context, e *engine.Engine, in StatusFilter) ([]council.Suggestion, error) {
 			return e.ListSuggestions(ctx, in.Status)
-		}),
+		})),
 		Review: op.New("council review", "POST "+workers+"/suggestions/{id}/review", "council:owner", "Accepts or refuses a suggestion.", func(ctx context.Context, in NewReview) (council.Suggestion, error) {
 			e, who, err := c.owned(ctx, in.Sender, checkAgentName("worker", in.Worker), checkID("id", in.ID), checkSize("note", in.Note, maxCouncilText))
 			if err != nil {
@@ -471,61 +419,42 @@ func councilOps(s *Server) CouncilOps {
 			}
 			return e.ReviewSuggestion(ctx, in.Worker, in.ID, in.Accept, in.Note, who)
 		}),
-		RequestAction: op.New("council action", "POST /v1/council/actions", "council:member:NAME", "Requests a protected action as a member.", func(ctx context.Context, in NewAction) (council.ActionRequest, error) {
-			e, err := c.of(ctx, rightMember+in.RequestedBy, checkAgentName("requested_by", in.RequestedBy), checkTask("task_id", in.TaskID),
-				checkKey("service", in.Service), checkSize("reason", in.Reason, maxCouncilText))
-			if err != nil {
-				return council.ActionRequest{}, err
-			}
+		RequestAction: op.New("council action", "POST /v1/council/actions", "council:member:NAME", "Requests a protected action as a member.", asks(c, func(in NewAction) guard {
+			return may(rightMember+in.RequestedBy, checkAgentName("requested_by", in.RequestedBy), checkTask("task_id", in.TaskID), checkKey("service", in.Service), checkSize("reason", in.Reason, maxCouncilText))
+		}, func(ctx context.Context, e *engine.Engine, in NewAction) (council.ActionRequest, error) {
 			return e.RequestAction(ctx, council.ActionRequest{Service: in.Service, TaskID: in.TaskID, RequestedBy: in.RequestedBy, Reason: in.Reason})
-		}),
-		ListActions: op.New("council actions", "GET /v1/council/actions", "council:read", "Lists protected actions.", func(ctx context.Context, _ None) ([]council.ActionRequest, error) {
-			e, err := c.of(ctx, rightRead)
-			if err != nil {
-				return nil, err
-			}
-			return e.ListActions(ctx)
-		}),
-		ApproveAction: op.New("council action approve", "POST /v1/council/actions/{id}/approve", "council:member:NAME", "Approves or rejects a protected action as a member.", func(ctx context.Context, in Approval) (council.ActionRequest, error) {
-			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkID("id", in.ID), checkSize("reason", in.Reason, maxCouncilText))
-			if err != nil {
-				return council.ActionRequest{}, err
-			}
+		})),
+		ListActions: op.New("council actions", "GET /v1/council/actions", "council:read", "Lists protected actions.", reads(c, (*engine.Engine).ListActions)),
+		ApproveAction: op.New("council action approve", "POST /v1/council/actions/{id}/approve", "council:member:NAME", "Approves or rejects a protected action as a member.", asks(c, func(in Approval) guard {
+			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkID("id", in.ID), checkSize("reason", in.Reason, maxCouncilText))
+		}, func(ctx context.Context, e *engine.Engine, in Approval) (council.ActionRequest, error) {
 			return e.ApproveAction(ctx, in.ID, in.Member, in.Approve, in.Reason)
-		}),
-		Recognise: op.New("council recognise", "GET /v1/council/owners/{platform}/{user_id}", "council:bridge:PLATFORM or council:read", "Tells whether an id on a platform is that of an owner. It proves nothing about who has sent it.", func(ctx context.Context, in Sender) (Kind, error) {
-			e, err := c.ofAny(ctx, []string{rightBridge + in.Platform, rightRead}, checkSender(&in))
-			if err != nil {
-				return Kind{}, err
-			}
+		})),
+		Recognise: op.New("council recognise", "GET /v1/council/owners/{platform}/{user_id}", "council:bridge:PLATFORM or council:read", "Tells whether an id on a platform is that of an owner. It proves nothing about who has sent it.", asks(c, func(in Sender) guard {
+			return may(rightBridge+in.Platform, checkSender(&in)).or(rightRead)
+		}, func(ctx context.Context, e *engine.Engine, in Sender) (Kind, error) {
 			if e.Recognise(in.Platform, in.UserID) {
 				return Kind{"owner"}, nil
 			}
 			return Kind{"stranger"}, nil
-		}),
-		NextTurn: op.New("council turn", "POST /v1/council/members/{member}/turns/next", "council:member:NAME", "Fetches the turn of a member that runs elsewhere.", func(ctx context.Context, in MemberName) (Turn, error) {
-			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member))
-			if err != nil {
-				return Turn{}, err
-			}
+		})),
+		NextTurn: op.New("council turn", "POST /v1/council/members/{member}/turns/next", "council:member:NAME", "Fetches the turn of a member that runs elsewhere.", asks(c, func(in MemberName) guard {
+			return may(rightMember+in.Member, checkAgentName("member", in.Member))
+		}, func(ctx context.Context, e *engine.Engine, in MemberName) (Turn, error) {
 			t, err := e.NextTurn(ctx, in.Member)
 			return Turn{t}, err
-		}),
-		SubmitTurn: op.New("council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", func(ctx context.Context, in TurnReply) (None, error) {
-			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease), checkSize("reply", in.Reply, maxTurnReply))
-			if err != nil {
-				return None{}, err
-			}
+		})),
+		SubmitTurn: op.New("council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", asks(c, func(in TurnReply) guard {
+			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease), checkSize("reply", in.Reply, maxTurnReply))
+		}, func(ctx context.Context, e *engine.Engine, in TurnReply) (None, error) {
 			return None{}, e.SubmitTurn(ctx, in.Member, in.Lease, engine.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
-		}),
-		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", func(ctx context.Context, in TurnLease) (Until, error) {
-			e, err := c.of(ctx, rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))
-			if err != nil {
-				return Until{}, err
-			}
+		})),
+		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", asks(c, func(in TurnLease) guard {
+			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))
+		}, func(ctx context.Context, e *engine.Engine, in TurnLease) (Until, error) {
 			until, err := e.RenewTurn(ctx, in.Member, in.Lease)
 			return Until{until}, err
-		}),
+		})),
 		Doctor: op.New("council doctor", "POST /v1/council/doctor", "council:owner", "Looks for what is wrong with the council.", func(ctx context.Context, in Trial) ([]engine.Finding, error) {
 			e, err := c.of(ctx, rightOwner)
 			switch {
@@ -542,7 +471,7 @@ func councilOps(s *Server) CouncilOps {
 }
 
 // order returns an operation by which an owner, or a bridge for one, changes a task.
-func (s councilService) order(name, doc string, do func(context.Context, CouncilEngine, TaskOrder, council.Author) error) op.Op[TaskOrder, council.Status] {
+func (s councilService) order(name, doc string, do func(context.Context, *engine.Engine, TaskOrder, council.Author) error) op.Op[TaskOrder, council.Status] {
 	_, verb, _ := strings.Cut(name, " ")
 	return op.New(name, "POST /v1/council/tasks/{id}/"+verb, "council:owner", doc, func(ctx context.Context, in TaskOrder) (council.Status, error) {
 		e, who, err := s.owned(ctx, in.Sender, checkTask("id", in.ID), checkSize("reason", in.Reason, maxCouncilText),
@@ -572,7 +501,7 @@ func shown(d engine.Detail) engine.Detail {
 }
 
 // statusOfTask returns how far a task is, after something was done to it.
-func statusOfTask(ctx context.Context, e CouncilEngine, id string, err error) (council.Status, error) {
+func statusOfTask(ctx context.Context, e *engine.Engine, id string, err error) (council.Status, error) {
 	if err != nil {
 		return council.Status{}, err
 	}
@@ -660,7 +589,7 @@ func (s councilService) comment(ctx context.Context, in NewComment) (council.Com
 // report reports what was done, by an owner or a worker.
 func (s councilService) report(ctx context.Context, in NewResult) (council.Status, error) {
 	checks := []error{checkTask("id", in.ID), checkSize("result", in.Result, maxCouncilText)}
-	var e CouncilEngine
+	var e *engine.Engine
 	var who council.Author
 	var err error
 	if in.Worker != "" {

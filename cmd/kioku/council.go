@@ -173,7 +173,7 @@ func (a *app) ownCouncil(ctx context.Context, opt councilhost.Options, need coun
 		}
 		defer func() { err = errors.Join(err, c.host.Close()) }()
 		srv, err := server.New(server.Options{
-			Council:       &server.CouncilOptions{Council: c.host, Folder: opt.Folder, Idle: need == councilReads},
+			Council:       &server.CouncilOptions{Council: c.host.Engine, Folder: opt.Folder, Idle: need == councilReads},
 			SearchTimeout: time.Hour, Location: opt.Conf.Location, Log: opt.Log,
 		})
 		if err != nil {

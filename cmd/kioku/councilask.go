@@ -46,9 +46,7 @@ func (a *app) councilInitCmd() *cobra.Command {
 			case folder == "":
 				folder = "council"
 			}
-			if !filepath.IsAbs(folder) {
-				folder = filepath.Join(a.dir, folder)
-			}
+			folder = a.below(folder)
 			created, err := template.Write(folder, name, template.Options{Model: model, Agent: agent})
 			if err != nil {
 				return err
@@ -116,14 +114,19 @@ func (f *taskFlags) request(a *app, args []string) (server.NewTask, error) {
 	return req, err
 }
 
+// below returns the path that an argument names from the current folder.
+func (a *app) below(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.dir, path)
+}
+
 // readUploads reads files to attach.
 func (a *app) readUploads(paths []string) ([]engine.Upload, error) {
 	var all []engine.Upload
 	for _, path := range paths {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(a.dir, path)
-		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(a.below(path))
 		if err != nil {
 			return nil, render.Misuse("--file: %w", err)
 		}
@@ -134,27 +137,24 @@ func (a *app) readUploads(paths []string) ([]engine.Upload, error) {
 
 func (a *app) councilSubmitCmd() *cobra.Command {
 	var f taskFlags
-	cmd := &cobra.Command{
+	cmd := a.councilDo(&cobra.Command{
 		Use: "submit TITLE", Short: "Put a task into the inbox of the council, and return",
 		Long: "Put a task into the inbox of the council. A daemon begins to discuss it at once; without one it waits for kioku council serve or ask.",
-		Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := f.request(a, args)
-			if err != nil {
-				return err
-			}
-			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := ops.Submit.Call(ctx, c.conn, req)
-				if err != nil {
-					return err
-				}
-				if c.host != nil {
-					a.Notice("no daemon runs this council: the task waits in its inbox for kioku council serve")
-				}
-				return a.Write(resp, func(p *render.Page) { p.Linef("%s", resp.ID) })
-			})
-		},
-	}
+		Args: cobra.MinimumNArgs(1),
+	}, councilReads, func(ctx context.Context, c *councilClient, args []string) error {
+		req, err := f.request(a, args)
+		if err != nil {
+			return err
+		}
+		resp, err := ops.Submit.Call(ctx, c.conn, req)
+		if err != nil {
+			return err
+		}
+		if c.host != nil {
+			a.Notice("no daemon runs this council: the task waits in its inbox for kioku council serve")
+		}
+		return a.Write(resp, func(p *render.Page) { p.Linef("%s", resp.ID) })
+	})
 	f.addFlags(cmd)
 	cmd.Flags().BoolVar(&f.question, "question", false, "it is a question, not a task")
 	return cmd
@@ -195,7 +195,7 @@ func (a *app) councilAskCmd() *cobra.Command {
 	f.addFlags(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&task, "task", false, "it is a task that somebody is to carry out, not a question")
-	fl.BoolVar(&a.councilEcho, "echo", false, "have a scripted model play all members: no network, no key")
+	a.echoFlag(cmd)
 	fl.BoolVar(&f.solo, "solo", false, "ask the arbiter alone too, and store its answer beside the decision")
 	fl.BoolVar(&f.strict, "strict", false, "exit with 3 if the decision had to do without something")
 	fl.DurationVar(&f.wait, "wait", time.Hour, "how `long` to wait")

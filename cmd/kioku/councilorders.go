@@ -64,7 +64,7 @@ func (a *app) ordersOfFolder(conf *config.Config, folder string) (councilOrders,
 	if err != nil {
 		return nil, nil, err
 	}
-	srv, err := server.New(server.Options{Council: &server.CouncilOptions{Council: host, Folder: folder, Idle: true}, Log: log})
+	srv, err := server.New(server.Options{Council: &server.CouncilOptions{Council: host.Engine, Folder: folder, Idle: true}, Log: log})
 	if err != nil {
 		return nil, nil, err
 	}

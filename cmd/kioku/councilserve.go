@@ -123,7 +123,7 @@ func (d *daemon) openCouncil(opt *server.Options) (err error) {
 		return err
 	}
 	d.observed.metrics.Council(d.council.opt.Settings.Agent, d.council.host)
-	opt.Council = &server.CouncilOptions{Council: d.council.host, Folder: d.council.folder}
+	opt.Council = &server.CouncilOptions{Council: d.council.host.Engine, Folder: d.council.folder}
 	return nil
 }
 
@@ -149,28 +149,21 @@ func (d *daemon) closeCouncil() error {
 
 func (a *app) councilImportCmd() *cobra.Command {
 	dry := false
-	cmd := &cobra.Command{
+	cmd := a.councilDo(&cobra.Command{
 		Use: "import FOLDER", Short: "Copy an existing shared folder of tasks, discussions and decisions into the council",
 		Long: "Copy an existing shared folder into the council, whatever it calls its statuses: inbox, discussions, decisions, evaluations, parameters,\n" +
 			"commands and suggestions. The folder is not changed. Unfinished discussions go on under the rules of this council.",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			from := args[0]
-			if !filepath.IsAbs(from) {
-				from = filepath.Join(a.dir, from)
-			}
-			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-				if c.host == nil {
-					return errors.New("a daemon runs this council; end it while you import")
-				}
-				r, err := c.host.Import(ctx, from, dry)
-				if err != nil {
-					return err
-				}
-				return a.Write(r, func(p *render.Page) { tellImported(p, r) })
-			})
-		},
-	}
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+	}, councilWrites, func(ctx context.Context, c *councilClient, args []string) error {
+		if c.host == nil {
+			return errors.New("a daemon runs this council; end it while you import")
+		}
+		r, err := c.host.Import(ctx, a.below(args[0]), dry)
+		if err != nil {
+			return err
+		}
+		return a.Write(r, func(p *render.Page) { tellImported(p, r) })
+	})
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "tell what would be copied, and copy nothing")
 	return cmd
 }

@@ -13,29 +13,20 @@ import (
 )
 
 func (a *app) councilWorkersCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "workers", Short: "List the workers: who is paused, and what they are told; add one", Aliases: []string{"worker"},
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := ops.Workers.Call(ctx, c.conn, server.None{})
-				if err != nil {
-					return err
-				}
-				if len(resp) == 0 && !a.JSON {
-					a.Notice("no workers; kioku council workers add NAME adds an agent that may suggest tasks and obeys commands")
-				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilWorkers(resp) })
-			})
-		},
-	}
+	cmd := councilCall(a, &cobra.Command{
+		Use: "workers", Short: "List the workers: who is paused, and what they are told; add one", Aliases: []string{"worker"}, Args: cobra.NoArgs,
+	}, councilReads, ops.Workers, nothing, func(p *render.Page, resp []engine.WorkerState) {
+		if len(resp) == 0 {
+			a.Notice("no workers; kioku council workers add NAME adds an agent that may suggest tasks and obeys commands")
+		}
+		p.CouncilWorkers(resp)
+	})
 	cmd.AddCommand(a.workersAddCmd())
 	return cmd
 }
 
 func (a *app) councilCommandCmd() *cobra.Command {
-	req := server.NewCommand{}
-	ack := server.NewAck{}
+	req, ack := server.NewCommand{}, server.NewAck{}
 	cmd := &cobra.Command{
 		Use: "command WORKER [pause|resume|adjust_params|restart]", Short: "Tell a worker what to do, or list what it was told",
 		Long: "Tell a worker what to do: pause for some minutes, resume, adjust_params to directives (--directive, at most five), or restart, which\n" +
@@ -48,17 +39,16 @@ func (a *app) councilCommandCmd() *cobra.Command {
 			if len(args) == 1 && ack.ID == "" {
 				need = councilReads
 			}
-			return a.withCouncil(cmd.Context(), need, func(ctx context.Context, c *councilClient) error {
+			return a.withCouncil(cmd.Context(), need, func(ctx context.Context, c *councilClient) (err error) {
 				if ack.ID != "" {
 					ack.Worker = args[0]
-					if _, err := ops.Ack.Call(ctx, c.conn, ack); err != nil {
-						return err
-					}
+					_, err = ops.Ack.Call(ctx, c.conn, ack)
 				} else if len(args) == 2 {
 					req.Worker, req.Action = args[0], args[1]
-					if _, err := ops.Command.Call(ctx, c.conn, req); err != nil {
-						return err
-					}
+					_, err = ops.Command.Call(ctx, c.conn, req)
+				}
+				if err != nil {
+					return err
 				}
 				resp, err := ops.Commands.Call(ctx, c.conn, server.WorkerName{Worker: args[0]})
 				if err != nil {
@@ -83,20 +73,12 @@ func (a *app) councilCommandCmd() *cobra.Command {
 
 func (a *app) councilSuggestCmd() *cobra.Command {
 	req := server.NewSuggestion{}
-	cmd := &cobra.Command{
-		Use: "suggest WORKER TITLE", Short: "Suggest a task, as a worker: one an hour is looked at",
-		Args: cobra.MinimumNArgs(2), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Worker, req.Title = args[0], strings.Join(args[1:], " ")
-			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := ops.Suggest.Call(ctx, c.conn, req)
-				if err != nil {
-					return err
-				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions([]council.Suggestion{resp}) })
-			})
-		},
-	}
+	cmd := councilCall(a, &cobra.Command{
+		Use: "suggest WORKER TITLE", Short: "Suggest a task, as a worker: one an hour is looked at", Args: cobra.MinimumNArgs(2),
+	}, councilReads, ops.Suggest, func(args []string) (server.NewSuggestion, error) {
+		req.Worker, req.Title = args[0], strings.Join(args[1:], " ")
+		return req, nil
+	}, one((*render.Page).CouncilSuggestions))
 	fl := cmd.Flags()
 	fl.StringVar(&req.Description, "description", "", "`text` with more about it")
 	fl.StringVar(&req.Type, "type", council.TypeTask, "`type`: task or question")
@@ -105,21 +87,11 @@ func (a *app) councilSuggestCmd() *cobra.Command {
 }
 
 func (a *app) councilSuggestionsCmd() *cobra.Command {
-	status := ""
-	cmd := &cobra.Command{
-		Use: "suggestions", Short: "List the suggestions of workers",
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := ops.Suggestions.Call(ctx, c.conn, server.StatusFilter{Status: status})
-				if err != nil {
-					return err
-				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions(resp) })
-			})
-		},
-	}
-	cmd.Flags().StringVar(&status, "status", "", "only this `status`: pending, deferred, accepted, refused or expired")
+	req := server.StatusFilter{}
+	cmd := councilCall(a, &cobra.Command{
+		Use: "suggestions", Short: "List the suggestions of workers", Args: cobra.NoArgs,
+	}, councilReads, ops.Suggestions, with(&req), (*render.Page).CouncilSuggestions)
+	cmd.Flags().StringVar(&req.Status, "status", "", "only this `status`: pending, deferred, accepted, refused or expired")
 	completeFlag(cmd, "status", council.SuggestionPending, council.SuggestionDeferred, council.SuggestionAccepted, council.SuggestionRefused, council.SuggestionExpired)
 	return cmd
 }
@@ -149,11 +121,7 @@ func (a *app) councilApproveCmd() *cobra.Command {
 				if _, err := ops.Approve.Call(ctx, c.conn, server.TaskOrder{TaskID: server.TaskID{ID: args[0]}}); err != nil {
 					return err
 				}
-				done, err := a.runUntilDone(ctx, c, args[0])
-				if err != nil {
-					return err
-				}
-				return a.Write(done, func(p *render.Page) { p.CouncilTask(done.(engine.Detail), false) })
+				return a.runUntilDone(ctx, c, args[0])
 			})
 		},
 	}
@@ -169,61 +137,40 @@ func (a *app) councilActionCmd() *cobra.Command {
 }
 
 func (a *app) actionListCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the actions that were requested, newest first", Aliases: []string{"ls"},
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := ops.ListActions.Call(ctx, c.conn, server.None{})
-				if err != nil {
-					return err
-				}
-				if about, err := ops.Status.Call(ctx, c.conn, server.None{}); err == nil && !a.JSON {
-					a.Notice("actions of this council: reload:MEMBER%s", strings.Join(append([]string{""}, about.Actions...), ", "))
-				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilActions(resp) })
-			})
-		},
-	}
+	return a.councilDo(&cobra.Command{
+		Use: "list", Short: "List the actions that were requested, newest first", Aliases: []string{"ls"}, Args: cobra.NoArgs,
+	}, councilReads, func(ctx context.Context, c *councilClient, _ []string) error {
+		resp, err := ops.ListActions.Call(ctx, c.conn, server.None{})
+		if err != nil {
+			return err
+		}
+		if about, err := ops.Status.Call(ctx, c.conn, server.None{}); err == nil && !a.JSON {
+			a.Notice("actions of this council: reload:MEMBER%s", strings.Join(append([]string{""}, about.Actions...), ", "))
+		}
+		return a.Write(resp, func(p *render.Page) { p.CouncilActions(resp) })
+	})
 }
 
 func (a *app) actionRequestCmd() *cobra.Command {
 	req := server.NewAction{}
-	cmd := &cobra.Command{
-		Use: "request MEMBER ACTION TASK", Short: "Request an action for an approved task, as a member",
-		Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMembers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req.RequestedBy, req.Service, req.TaskID = args[0], args[1], args[2]
-			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-				resp, err := ops.RequestAction.Call(ctx, c.conn, req)
-				if err != nil {
-					return err
-				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilActions([]council.ActionRequest{resp}) })
-			})
-		},
-	}
+	cmd := councilCall(a, &cobra.Command{
+		Use: "request MEMBER ACTION TASK", Short: "Request an action for an approved task, as a member", Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMembers,
+	}, councilWrites, ops.RequestAction, func(args []string) (server.NewAction, error) {
+		req.RequestedBy, req.Service, req.TaskID = args[0], args[1], args[2]
+		return req, nil
+	}, one((*render.Page).CouncilActions))
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`")
 	return cmd
 }
 
 func (a *app) actionApproveCmd() *cobra.Command {
-	req := server.Approval{}
-	reject := false
-	cmd := &cobra.Command{
-		Use: "approve MEMBER ID", Short: "Approve or reject a requested action, as a member who did not request it",
-		Args: cobra.ExactArgs(2), ValidArgsFunction: a.completeMembers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Member, req.ID, req.Approve = args[0], args[1], !reject
-			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
-				resp, err := ops.ApproveAction.Call(ctx, c.conn, req)
-				if err != nil {
-					return err
-				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilActions([]council.ActionRequest{resp}) })
-			})
-		},
-	}
+	req, reject := server.Approval{}, false
+	cmd := councilCall(a, &cobra.Command{
+		Use: "approve MEMBER ID", Short: "Approve or reject a requested action, as a member who did not request it", Args: cobra.ExactArgs(2), ValidArgsFunction: a.completeMembers,
+	}, councilWrites, ops.ApproveAction, func(args []string) (server.Approval, error) {
+		req.Member, req.ID, req.Approve = args[0], args[1], !reject
+		return req, nil
+	}, one((*render.Page).CouncilActions))
 	cmd.Flags().BoolVar(&reject, "reject", false, "reject it")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`")
 	return cmd

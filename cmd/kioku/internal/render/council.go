@@ -269,15 +269,8 @@ func (p *Page) councilNext(d engine.Detail) {
 	}
 }
 
-// CouncilDone adds what a command has done.
-func (p *Page) CouncilDone(done any) {
-	switch m := done.(type) {
-	case council.Comment:
-		p.Linef("%s", m.ID)
-	case council.Status:
-		p.Linef("%s", councilState(m, ""))
-	}
-}
+// CouncilStatus adds how far a task is.
+func (p *Page) CouncilStatus(st council.Status) { p.Linef("%s", councilState(st, "")) }
 
 // Council adds what a council is: its rules, and a line for each member.
 func (p *Page) Council(c server.CouncilNow) {

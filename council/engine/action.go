@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"kioku/council"
 	"kioku/council/folder"
 	"kioku/council/member"
-	"kioku/internal/text"
 )
 
 // reload is the action that stops a member, reads its files and parameters again and gives it a turn.
@@ -205,9 +202,9 @@ func (e *Engine) doAction(ctx context.Context, r council.ActionRequest) (string,
 	if err := e.f.Root().MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	out := &tail{limit: maxResult}
-	err := runProgram(ctx, e.set.Actions[r.Service].Command, path.Join(e.f.Path(), dir), "", out)
-	return strings.ToValidUTF8(out.String(), "�"), err
+	out := &member.Tail{Limit: maxResult}
+	err := member.Program{Argv: e.set.Actions[r.Service].Command, Dir: path.Join(e.f.Path(), dir), Stdout: out, Stderr: out}.Run(ctx)
+	return out.String(), err
 }
 
 // reloadMember ends what a member does now, reads its files and parameters again and asks it a question to see that it answers.
@@ -240,23 +237,3 @@ func (e *Engine) trial(ctx context.Context, name string) (int, error) {
 	}
 	return len([]rune(persona)), nil
 }
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	limit int
-	buf   bytes.Buffer
-}
-
-var _ io.Writer = (*tail)(nil)
-
-// Write implements io.Writer.
-func (t *tail) Write(data []byte) (int, error) {
-	t.buf.Write(data)
-	if t.buf.Len() > 2*t.limit {
-		t.buf.Next(t.buf.Len() - t.limit)
-	}
-	return len(data), nil
-}
-
-// String returns the end.
-func (t *tail) String() string { return text.TailBytes(t.buf.String(), t.limit) }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,7 +27,6 @@ func (e *Engine) Doctor(ctx context.Context) []Finding {
 	d.tasks()
 	d.network()
 	d.schedules()
-	d.autonomy()
 	return d.found
 }
 
@@ -164,7 +162,7 @@ func (d *doctor) independence(all []MemberState) {
 	}
 }
 
-// tasks compares records and memories with what follows from the sealed ballots.
+// tasks compares the files of ballots with what was sealed.
 func (d *doctor) tasks() {
 	ids, err := d.e.f.TaskIDs()
 	if err != nil {
@@ -183,11 +181,10 @@ func (d *doctor) tasks() {
 			bad++
 			continue
 		}
-		pos := flow.Where(s, w)
-		if pos.Status == council.StatusStalled {
+		if flow.Where(s, w).Status == council.StatusStalled {
 			stalled++
 		}
-		bad += d.task(s, pos)
+		bad += d.task(s)
 	}
 	if stalled > 0 {
 		d.add("tasks", LevelWarning, "%d are stalled and wait for a person: decide, request a round, or cancel", stalled)
@@ -198,7 +195,7 @@ func (d *doctor) tasks() {
 }
 
 // task returns how many things are wrong with a task.
-func (d *doctor) task(s *flow.Snapshot, pos flow.Position) int {
+func (d *doctor) task(s *flow.Snapshot) int {
 	bad := 0
 	for _, p := range s.Problems {
 		d.add("task "+s.ID, LevelError, "%s", p)
@@ -209,20 +206,6 @@ func (d *doctor) task(s *flow.Snapshot, pos flow.Position) int {
 			d.add("task "+s.ID, LevelError, "round %d: the ballots of %s are not those that were sealed. The decision stands on the sealed ones", a.Round, strings.Join(tampered, ", "))
 			bad++
 		}
-	}
-	record := flow.Record(s, pos)
-	if record == nil || d.e.opt.Workspace == "" {
-		return bad
-	}
-	root, err := os.OpenRoot(d.e.opt.Workspace)
-	if err != nil {
-		d.add("task "+s.ID, LevelError, "the workspace of the council agent: %v", err)
-		return bad + 1
-	}
-	defer root.Close()
-	if data, err := root.ReadFile(record.MemoryPath); err != nil || !bytes.Equal(data, []byte(Render(s, record))) {
-		d.add("task "+s.ID, LevelWarning, "%s in the memory of %s is not what the record says; the next start of the council writes it again", record.MemoryPath, d.e.set.Agent)
-		bad++
 	}
 	return bad
 }
@@ -237,8 +220,9 @@ func (d *doctor) network() {
 			programs = append(programs, "member "+m.Name)
 		}
 	}
-	if d.e.set.Execution.Mode == council.ModeCommand {
-		programs = append(programs, "execution.command")
+	if x := d.e.set.Execution; x.Mode == council.ModeCommand {
+		who := map[bool]string{true: " without a person"}[x.Approval == council.ApprovalNone]
+		programs = append(programs, "execution.command"+who)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.e.set.Actions)) {
 		programs = append(programs, "action "+name)
@@ -271,18 +255,5 @@ func (d *doctor) schedules() {
 			last += ". It only writes that down; dryRun: false has it suggest"
 		}
 		d.add("schedule "+c.Name, level, "%s, as %s, %q: %s", when, c.Worker, c.Title, last)
-	}
-}
-
-// autonomy says what happens without a person.
-func (d *doctor) autonomy() {
-	x := d.e.set.Execution
-	switch {
-	case x.Mode == council.ModeCommand && x.Approval == council.ApprovalNone:
-		d.add("autonomy", LevelWarning, "%q runs for every approved task without a person. It runs as this user and is not isolated", strings.Join(x.Command, " "))
-	case d.e.set.Autonomy == council.AutonomyFull:
-		d.add("autonomy", LevelWarning, "full: approved tasks are carried out (%s) and suggestions become tasks without a person", x.Mode)
-	default:
-		d.add("autonomy", LevelOK, "supervised: execution is %s, approval by %s", x.Mode, x.Approval)
 	}
 }

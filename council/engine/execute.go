@@ -5,31 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"path"
 	"strings"
-	"sync"
-	"syscall"
-	"time"
 
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
-	"kioku/internal/text"
+	"kioku/council/member"
 )
 
 const (
 	// maxProgress is the maximum size of the progress of an execution, and maxResult that of a result.
 	maxProgress = 10 << 20
 	maxResult   = 64 << 10
-	// killAfter is how long a program has after SIGTERM.
-	killAfter = 5 * time.Second
 )
-
-// passedOn are the environment variables of programs.
-var passedOn = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR"}
 
 // runCommand runs the program of the settings for an approved task, in workspace/<id>, with the task and the approach on its standard
 // input. It reports false if the engine ends meanwhile.
@@ -40,12 +29,13 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 		r.Result, r.CompletedAt = "the folder of the task: "+err.Error(), e.now()
 		return r, true
 	}
-	w := &progress{e: e, rel: folder.Decisions + "/" + s.ID + "_progress.jsonl"}
+	w := &progress{e: e, rel: folder.Decisions + "/" + s.ID + "_progress.jsonl", kept: member.Tail{Limit: maxResult}}
 	e.crash("command:before")
-	err := runProgram(ctx, e.set.Execution.Command, path.Join(e.f.Path(), dir), brief(s, flow.Where(s, flow.World{Now: e.now(), Settings: e.set})), w)
+	stdin := brief(s, flow.Where(s, flow.World{Now: e.now(), Settings: e.set}))
+	err := member.Program{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Stdin: stdin, Stdout: w, Stderr: w}.Run(ctx)
 	e.crash("command:after")
-	w.flush()
-	r.Result, r.CompletedAt, r.Succeeded = text.Tail(strings.ToValidUTF8(w.tail(), "�"), maxResult), e.now(), err == nil
+	w.end()
+	r.Result, r.CompletedAt, r.Succeeded = w.kept.String(), e.now(), err == nil
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return r, false
 	}
@@ -64,48 +54,17 @@ func brief(s *flow.Snapshot, pos flow.Position) string {
 	return fmt.Sprintf("# %s\n\n%s\n\n# Approach\n\n%s\n", s.Task.Title, s.Task.Description, d.FinalApproach)
 }
 
-// runProgram runs an argv without a shell, in a process group that ends with ctx.
-func runProgram(ctx context.Context, argv []string, dir, stdin string, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(stdin), out, out
-	for _, name := range passedOn {
-		if v, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+v)
-		}
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = killAfter
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	err := cmd.Run()
-	if cmd.Process != nil {
-		if gone := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); gone != nil && !errors.Is(gone, syscall.ESRCH) {
-			err = errors.Join(err, gone)
-		}
-	}
-	if ctx.Err() != nil && err != nil {
-		return fmt.Errorf("%w (%w)", ctx.Err(), err)
-	}
-	return err
-}
-
-// progress writes the output of a program line by line to a file, up to maxProgress, and keeps the end of it.
+// progress writes the output of a program line by line to a file, up to maxProgress, and keeps the end of it. One goroutine at a time writes
+// to it.
 type progress struct {
-	e   *Engine
-	rel string
-
-	mu   sync.Mutex
+	e    *Engine
+	rel  string
 	line bytes.Buffer
-	kept bytes.Buffer
+	kept member.Tail
 }
 
 // Write implements io.Writer.
 func (p *progress) Write(data []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.kept.Write(data)
-	if p.kept.Len() > 2*maxResult {
-		p.kept.Next(p.kept.Len() - maxResult)
-	}
 	for _, c := range data {
 		if c == '\n' || p.line.Len() >= 4<<10 {
 			p.end()
@@ -114,7 +73,7 @@ func (p *progress) Write(data []byte) (int, error) {
 			p.line.WriteByte(c)
 		}
 	}
-	return len(data), nil
+	return p.kept.Write(data)
 }
 
 // end writes the line that is complete.
@@ -127,16 +86,4 @@ func (p *progress) end() {
 	if err := p.e.f.AppendLine(p.rel, line, maxProgress); err != nil {
 		p.e.opt.Log.Warn("progress of an execution", "error", err)
 	}
-}
-
-func (p *progress) flush() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.end()
-}
-
-func (p *progress) tail() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.kept.String()
 }

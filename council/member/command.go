@@ -10,10 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"kioku/council"
 	"kioku/internal/secrets"
@@ -22,21 +19,14 @@ import (
 	"kioku/llm/ask"
 )
 
-const (
-	// maxStderr is how much of the standard error of a command is kept.
-	maxStderr = 64 << 10
-	// killAfter is how long a command has after SIGTERM, and a grandchild after the end of the command.
-	killAfter = 3 * time.Second
-)
+// maxStderr is how much of the standard error of a command is kept.
+const maxStderr = 64 << 10
 
 var (
 	// errMalformed reports output that cannot be a reply.
 	errMalformed = errors.New("the output cannot be used")
 	errTooLong   = fmt.Errorf("%w: it is longer than %d MiB", errMalformed, ask.MaxAnswer>>20)
 )
-
-// passedOn are the environment variables that every command gets.
-var passedOn = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SHELL"}
 
 // commandSpeaker asks an external program. The prompt is on its standard input and never among its arguments, which other users can
 // see and which are limited.
@@ -57,20 +47,9 @@ func (s commandSpeaker) speak(ctx context.Context, _ Question, req llm.Request) 
 	defer stop(nil)
 	out := &capped{limit: ask.MaxAnswer, full: func() { stop(errTooLong) }}
 	errs := &capped{limit: maxStderr}
-	cmd := exec.CommandContext(ctx, s.member.Command[0], s.member.Command[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, s.environment(os.Environ()), strings.NewReader(commandInput(req)), out, errs
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = killAfter
-	err = cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of the group
-	}
+	err = Program{Argv: s.member.Command, Dir: dir, Env: s.member.Env, Stdin: commandInput(req), Stdout: out, Stderr: errs}.Run(ctx)
 	if out.over {
 		return llm.Response{}, errTooLong
-	}
-	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
-		err = nil // the program has ended well; only a grandchild kept its output open
 	}
 	if err != nil {
 		return llm.Response{}, s.failure(err, errs.kept.String())
@@ -86,14 +65,6 @@ func (s commandSpeaker) failure(err error, stderr string) error {
 	}
 	said, _ := secrets.Redact(text.Tail(text.OneLine(escapeHidden(stderr)), 300))
 	return fmt.Errorf("run %s: %w: %s", filepath.Base(s.member.Command[0]), err, cmp.Or(said, "it says nothing on its standard error"))
-}
-
-// environment returns those variables of all that the command gets.
-func (s commandSpeaker) environment(all []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return !slices.Contains(passedOn, name) && !strings.HasPrefix(name, "LC_") && !slices.Contains(s.member.Env, name)
-	})
 }
 
 // commandInput returns a request as one text.

@@ -1,0 +1,78 @@
+package member
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"kioku/internal/text"
+)
+
+// killAfter is how long a program has after SIGTERM, and a grandchild after the end of the program.
+const killAfter = 3 * time.Second
+
+// passedOn are the environment variables that every program gets, with LC_*.
+var passedOn = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SHELL"}
+
+// Program is a program of the settings, which is run without a shell, in a process group that ends with it.
+type Program struct {
+	Argv []string
+	Dir  string
+	// Env are the names of environment variables that it gets beside the usual ones.
+	Env []string
+	// Stdin is what it reads.
+	Stdin          string
+	Stdout, Stderr io.Writer // what it prints
+}
+
+// Run runs the program until it ends or ctx does.
+func (p Program) Run(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, p.Argv[0], p.Argv[1:]...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, strings.NewReader(p.Stdin), p.Stdout, p.Stderr
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains(passedOn, name) && !strings.HasPrefix(name, "LC_") && !slices.Contains(p.Env, name)
+	})
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = killAfter
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of the group
+	}
+	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+		return nil // it has ended well; only a grandchild kept its output open
+	}
+	if ctx.Err() != nil && err != nil {
+		return fmt.Errorf("%w (%w)", ctx.Err(), err)
+	}
+	return err
+}
+
+// Tail keeps the end of what is written to it, at least Limit bytes of it.
+type Tail struct {
+	Limit int // in bytes
+	buf   bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (t *Tail) Write(data []byte) (int, error) {
+	t.buf.Write(data)
+	if t.buf.Len() > 2*t.Limit {
+		t.buf.Next(t.buf.Len() - t.Limit)
+	}
+	return len(data), nil
+}
+
+// String returns the end, at most Limit bytes of text.
+func (t *Tail) String() string {
+	return strings.ToValidUTF8(text.TailBytes(t.buf.String(), t.Limit), "\uFFFD")
+}

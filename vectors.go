@@ -3,7 +3,6 @@ package kioku
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -200,58 +199,13 @@ func (m *Memory) built(ctx context.Context, stats store.Stats) (int, error) {
 	return m.store.Built(ctx, m.opt.Embedder.Space())
 }
 
-// CacheStats returns what the cache of embeddings has of each space, and the space of the index.
-func (m *Memory) CacheStats(ctx context.Context) (spaces []vectors.CachedSpace, active embed.Space, err error) {
-	if err := m.enter(); err != nil {
-		return nil, embed.Space{}, err
-	}
-	defer m.leave()
-	stats, err := m.store.Stats(ctx)
-	if err != nil {
-		return nil, embed.Space{}, err
-	}
-	spaces, err = m.cache.Stats(ctx, m.store.Live)
-	return spaces, stats.Space, err
-}
-
-// PruneCache deletes embeddings that searches do not use, and returns how many.
-func (m *Memory) PruneCache(ctx context.Context, p vectors.Prune) (int, error) {
-	if err := m.enterToWrite(); err != nil {
-		return 0, err
-	}
-	defer m.leave()
-	stats, err := m.store.Stats(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return m.cache.Prune(ctx, p, m.store.Live, stats.Space)
-}
-
-// CopyEmbeddings writes the embeddings to a new file with mode 0600, which ImportEmbeddings reads.
+// CopyEmbeddings writes the embeddings to a new file with mode 0600.
 func (m *Memory) CopyEmbeddings(ctx context.Context, path string) error {
 	if err := m.enter(); err != nil {
 		return err
 	}
 	defer m.leave()
 	return m.cache.Copy(ctx, path)
-}
-
-// ImportEmbeddings copies the embeddings of a file of CopyEmbeddings into the cache. Those of indexed texts are used at once if they are of
-// the configured model; known counts these chunks. Imported.Spaces has only the other models.
-func (m *Memory) ImportEmbeddings(ctx context.Context, path string) (done vectors.Imported, known int, err error) {
-	if err := m.enterToWrite(); err != nil {
-		return done, 0, err
-	}
-	defer m.leave()
-	if _, err := m.index(ctx, SyncOptions{NoRebuild: true}, nil); err != nil {
-		return done, 0, err
-	}
-	if done, err = m.cache.Import(ctx, path); err != nil {
-		return done, 0, err
-	}
-	known, err = m.fill.Attach(ctx)
-	done.Spaces = slices.DeleteFunc(done.Spaces, m.opt.Embedder.Space().Matches)
-	return done, known, err
 }
 
 // Estimate returns what it takes to embed the texts without a vector. It indexes the words of changed files first, and makes no request.

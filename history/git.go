@@ -101,7 +101,7 @@ func (g *Git) Find(ctx context.Context, at memory.Moment) (memory.FolderVersion,
 	name := "HEAD"
 	if at.Revision != "" {
 		if name = at.Revision; !revision.MatchString(name) {
-			return memory.FolderVersion{}, &memory.InputError{Field: "revision", Problem: fmt.Sprintf("is %.80q; name a commit as kioku log does", name)}
+			return memory.FolderVersion{}, &memory.InputError{Field: "revision", Problem: fmt.Sprintf("is %.80q; name a commit as kioku history log does", name)}
 		}
 		hash, err := g.run(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 		if ctx.Err() != nil {

@@ -52,7 +52,7 @@ func (g *Git) Show(ctx context.Context, name string, v memory.FolderVersion) (Fi
 			return File{}, nil, err
 		}
 		if file, ok = tree.find(then); !ok {
-			return File{}, nil, fmt.Errorf("%w of %s: it was not there at %s; kioku log %s lists its versions", memory.ErrNoVersion, name, v.Short(), name)
+			return File{}, nil, fmt.Errorf("%w of %s: it was not there at %s; kioku history log %s lists its versions", memory.ErrNoVersion, name, v.Short(), name)
 		}
 	}
 	var text []byte

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
 	"kioku/embed"
@@ -40,7 +39,7 @@ func (c *Cache) heal(ctx context.Context, damaged *file, cause error) error {
 // its caller, whom it is not for.
 func (c *Cache) replace(ctx context.Context, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	var n Imported
+	var n copied
 	err := files.ReplaceDatabase(c.path, func(draft string) error {
 		from := connect(c.path, true)
 		err := create(ctx, draft, func(f *file) (err error) {
@@ -57,35 +56,13 @@ func (c *Cache) replace(ctx context.Context, cause error) error {
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
 	}
-	c.opt.Log.Warn("the embeddings were damaged; what can be read of them is in a new file", "path", c.path, "cause", cause, "vectors", n.Read-n.Damaged, "lost", n.Damaged)
+	c.opt.Log.Warn("the embeddings were damaged; what can be read of them is in a new file", "path", c.path, "cause", cause, "vectors", n.read-n.damaged, "lost", n.damaged)
 	c.db, err = c.open(ctx)
 	return err
 }
 
-// Imported is the outcome of an import.
-type Imported struct {
-	// Read counts the vectors of the file, and Damaged those that were left out because they are not whole.
-	Read, Damaged int
-	// Spaces are those of the vectors that are whole.
-	Spaces []embed.Space
-}
-
-// Import copies the vectors of another file of embeddings. It returns an error that says so for a file that is none.
-func (c *Cache) Import(ctx context.Context, path string) (Imported, error) {
-	if _, err := os.Stat(path); err != nil {
-		return Imported{}, fmt.Errorf("import embeddings: %w", err)
-	}
-	from := connect(path, true)
-	defer from.close()
-	if err := from.check(ctx); err != nil {
-		return Imported{}, fmt.Errorf("import embeddings: %s is no file of kioku export or kioku backup: %w", filepath.Base(path), err)
-	}
-	done, err := copyVectors(ctx, path, from, c)
-	if err != nil {
-		err = fmt.Errorf("import embeddings: %w", err)
-	}
-	return done, err
-}
+// copied is the outcome of a copy: how many vectors the file had, and how many of them were left out because they are not whole.
+type copied struct{ read, damaged int }
 
 // Copy writes the vectors, as they are at one moment, to a new file at path with mode 0600.
 func (c *Cache) Copy(ctx context.Context, path string) error {
@@ -108,37 +85,26 @@ func (c *Cache) Copy(ctx context.Context, path string) error {
 }
 
 // copyVectors copies the vectors of the file at path whose checksums hold, range by range, and leaves out what cannot be read.
-func copyVectors(ctx context.Context, path string, from *file, to *Cache) (done Imported, err error) {
+func copyVectors(ctx context.Context, path string, from *file, to *Cache) (done copied, err error) {
 	last, known := lastID(ctx, from, path)
 	for first, unread := int64(1), 0; first <= last && (known || unread < maxUnread); first += copyRows {
 		rows, damaged, readable := readRange(ctx, from, first, min(first+copyRows-1, last))
 		if err := ctx.Err(); err != nil {
 			return done, err
 		}
-		done.Damaged += damaged
+		done.damaged += damaged
 		for space, list := range rows {
 			if err := to.putRows(ctx, space, list); err != nil {
 				return done, err
 			}
-			done.Read += len(list)
-			done.addSpace(space)
+			done.read += len(list)
 		}
 		if unread++; readable {
 			unread = 0
 		}
 	}
-	done.Read += done.Damaged
+	done.read += done.damaged
 	return done, nil
-}
-
-// addSpace adds a space to those of an import, once.
-func (d *Imported) addSpace(space embed.Space) {
-	for _, s := range d.Spaces {
-		if s == space {
-			return
-		}
-	}
-	d.Spaces = append(d.Spaces, space)
 }
 
 // lastID returns the largest id. If the end of the table cannot be read, known is false and last is more than the file has room for.

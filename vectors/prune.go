@@ -17,49 +17,6 @@ const freshFor = time.Hour
 // Live returns the hashes of all documents and windows of an index.
 type Live func(context.Context) (map[Hash]struct{}, error)
 
-// CachedSpace tells what a cache has of one space.
-type CachedSpace struct {
-	// Space of the vectors.
-	Space embed.Space
-	// Documents and Windows count its vectors, and Unused those of texts that are not indexed.
-	Documents, Windows, Unused int
-	// Bytes is their size.
-	Bytes int64
-	// Used is when one of them was last written.
-	Used time.Time
-}
-
-// Stats returns what the cache has of each space, the one written last first.
-func (c *Cache) Stats(ctx context.Context, live Live) ([]CachedSpace, error) {
-	indexed, err := live(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []CachedSpace
-	err = c.forEachRow(ctx, func(*file) { all = nil }, func(e entry) {
-		i := slices.IndexFunc(all, func(s CachedSpace) bool { return s.Space == e.space })
-		if i < 0 {
-			i = len(all)
-			all = append(all, CachedSpace{Space: e.space})
-		}
-		s := &all[i]
-		if e.kind == Document {
-			s.Documents++
-		} else {
-			s.Windows++
-		}
-		if _, ok := indexed[e.hash]; !ok {
-			s.Unused++
-		}
-		s.Bytes += e.size
-		if used := time.Unix(e.used, 0); used.After(s.Used) {
-			s.Used = used
-		}
-	})
-	slices.SortStableFunc(all, func(a, b CachedSpace) int { return b.Used.Compare(a.Used) })
-	return all, err
-}
-
 // Len returns the number of vectors.
 func (c *Cache) Len(ctx context.Context) (n int, err error) {
 	err = c.read(ctx, func(f *file) error {
@@ -137,47 +94,6 @@ func (c *Cache) Evict(ctx context.Context, live Live, inUse ...embed.Space) erro
 		err = fmt.Errorf("evict embeddings: %w", err)
 	}
 	return err
-}
-
-// Prune says which vectors to delete: those for which every condition that is set holds.
-type Prune struct {
-	// Model is the model of a space, or "provider/model"; empty for any.
-	Model string
-	// Before is the time since when they must not have been written; zero for any.
-	Before time.Time
-	// Unused selects only those of texts that are not indexed.
-	Unused bool
-}
-
-// Prune deletes vectors and gives their space back. It returns how many it deleted. Those that searches use, of indexed texts in the
-// space of the index, stay.
-func (c *Cache) Prune(ctx context.Context, p Prune, live Live, active embed.Space) (int, error) {
-	indexed, err := live(ctx)
-	if err != nil {
-		return 0, err
-	}
-	var doomed rowsOf
-	err = c.forEachRow(ctx, doomed.begin, func(e entry) {
-		_, ok := indexed[e.hash]
-		if ok && (p.Unused || e.space == active) || p.Model != "" && p.Model != e.space.Model && p.Model != e.space.Provider+"/"+e.space.Model ||
-			!p.Before.IsZero() && e.used >= p.Before.Unix() {
-			return
-		}
-		doomed.ids = append(doomed.ids, e.id)
-	})
-	if err == nil {
-		err = c.deleteRows(ctx, doomed)
-	}
-	if err == nil && len(doomed.ids) > 0 {
-		err = c.read(ctx, func(f *file) error {
-			_, err := f.writer.ExecContext(ctx, "VACUUM")
-			return err
-		})
-	}
-	if err != nil {
-		return 0, fmt.Errorf("prune embeddings: %w", err)
-	}
-	return len(doomed.ids), nil
 }
 
 // rowsOf are rows of one file by their ids, which mean others in the file that takes its place.

@@ -48,7 +48,7 @@ func (a *app) backupCmd() *cobra.Command {
 		Example: "  kioku backup ~/backups\n  kioku backup before-the-move.tar.gz\n  kioku backup verify before-the-move.tar.gz",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCache(cmd.Context(), connect.ToSearch, func(c *connect.Client) error { return a.backUp(cmd.Context(), c, args[0], noNotes) })
+			return a.withMemory(cmd.Context(), connect.ToSearch, func(c *connect.Client) error { return a.backUp(cmd.Context(), c, args[0], noNotes) })
 		},
 	}
 	cmd.Flags().BoolVar(&noNotes, "no-notes", false, "leave the notes out")
@@ -172,4 +172,14 @@ func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
 			render.Count(r.Notes, "note"), render.Count(r.AgentFiles, "file"))
 	})
 	return errors.Join(err, missing)
+}
+
+// withMemory calls f with a memory in this process, which also reads the index beside a daemon.
+func (a *app) withMemory(ctx context.Context, n connect.Need, f func(*connect.Client) error) error {
+	k, err := a.connector()
+	if err != nil {
+		return err
+	}
+	k.NoDaemon = true
+	return k.With(ctx, n, f)
 }

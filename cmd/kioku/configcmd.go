@@ -14,7 +14,7 @@ import (
 
 func (a *app) configCmd() *cobra.Command {
 	return group(&cobra.Command{Use: "config", Short: "Show and change settings"},
-		a.configGetCmd(), a.configSetCmd(), a.configUnsetCmd(), a.configListCmd())
+		a.configGetCmd(), a.configSetCmd(), a.configUnsetCmd(), a.configListCmd(), a.importOpenClawCmd())
 }
 
 func (a *app) configGetCmd() *cobra.Command {

@@ -36,7 +36,7 @@ type demo struct {
 func (a *app) demoCmd() *cobra.Command {
 	var questions, now string
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Index a folder of examples, serve it and ask it questions", Hidden: true,
+		Use: "demo", Short: "Index a folder of examples, serve it and ask it questions",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), questions, now)

@@ -87,7 +87,7 @@ func (a *app) logCmd() *cobra.Command {
 		Use: "log [PATH]", Short: "List the changes of notes that git or the journal has",
 		Long: "List the changes of all notes, of a folder, or of a file, whose renames are followed, the latest first: from the repository of git that the\n" +
 			"workspace is in, else from the journal that history.journal keeps.",
-		Example: "  kioku log\n  kioku log MEMORY.md --since 2026-10-01\n  kioku log memory --since 7d --json",
+		Example: "  kioku history log\n  kioku history log MEMORY.md --since 2026-10-01\n  kioku history log memory --since 7d --json",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if req.Since, err = a.pastTime("since", since, false); err == nil {
@@ -126,7 +126,7 @@ func (a *app) showCmd() *cobra.Command {
 		Use: "show PATH", Short: "Print a note as it was",
 		Long: "Print a note as it was at the end of a day, at a time or in a revision, by the path that it has now or had then. Without --at it is the\n" +
 			"note of the last commit.",
-		Example: "  kioku show MEMORY.md --at 2026-10-01\n  kioku show memory/2026-01-20.md --at HEAD~3",
+		Example: "  kioku history show MEMORY.md --at 2026-10-01\n  kioku history show memory/2026-01-20.md --at HEAD~3",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			moment, err := a.versionOf(at)
@@ -162,7 +162,7 @@ func (a *app) diffCmd() *cobra.Command {
 		Use: "diff [PATH]", Short: "Show what two versions of the notes differ in",
 		Long: "Show what two versions of all notes, of a folder or of a file differ in. Without --from the version before is that of the last commit;\n" +
 			"without --to the other one is the notes as they are now.",
-		Example: "  kioku diff\n  kioku diff MEMORY.md --from 2026-10-01\n  kioku diff memory --from 2026-10-01 --to 2026-10-31",
+		Example: "  kioku history diff\n  kioku history diff MEMORY.md --from 2026-10-01\n  kioku history diff memory --from 2026-10-01 --to 2026-10-31",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, err := a.versionOf(from)
@@ -216,7 +216,7 @@ func (a *app) historyCmd() *cobra.Command {
 			})
 		},
 	}
-	return group(&cobra.Command{Use: "history", Short: "What Kioku keeps of old notes"}, purge)
+	return group(&cobra.Command{Use: "history", Short: "What notes said before: log, show, diff; and purge what is kept of it"}, a.logCmd(), a.showCmd(), a.diffCmd(), purge)
 }
 
 // pastMemory is a memory service whose searches are of the notes as they were.

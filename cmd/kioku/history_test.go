@@ -27,7 +27,7 @@ func (s *sandbox) commit(day, subject string) {
 	}
 }
 
-// kioku log, show, diff and search --as-of tell what notes said before.
+// kioku history log, show, diff and search --as-of tell what notes said before.
 func TestHistoryCommandsReadGit(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "- Ines lives in Porto.\n"})
@@ -35,11 +35,11 @@ func TestHistoryCommandsReadGit(t *testing.T) {
 	s.write("MEMORY.md", "- Ines lives in Lisbon.\n")
 	s.commit("2026-10-20", "she has moved")
 	s.write("MEMORY.md", "- Ines lives in Faro.\n")
-	s.says("changed  MEMORY.md  she has moved", "log")
-	s.says("Porto", "show", "MEMORY.md", "--at", "2026-10-01")
-	s.run("show", "MEMORY.md", "--at", "HEAD").wants(t, exitOK, "commit", "she has moved")
-	s.says("-- Ines lives in Lisbon.\n+- Ines lives in Faro.", "diff")
-	s.says("-- Ines lives in Porto.\n+- Ines lives in Lisbon.", "diff", "MEMORY.md", "--from", "2026-10-01", "--to", "2026-10-31")
+	s.says("changed  MEMORY.md  she has moved", "history", "log")
+	s.says("Porto", "history", "show", "MEMORY.md", "--at", "2026-10-01")
+	s.run("history", "show", "MEMORY.md", "--at", "HEAD").wants(t, exitOK, "commit", "she has moved")
+	s.says("-- Ines lives in Lisbon.\n+- Ines lives in Faro.", "history", "diff")
+	s.says("-- Ines lives in Porto.\n+- Ines lives in Lisbon.", "history", "diff", "MEMORY.md", "--from", "2026-10-01", "--to", "2026-10-31")
 	s.says("Porto", "search", "--as-of", "2026-10-01", "where does Ines live")
 	s.run("search", "--as-of", "2026-10-01", "where does Ines live").wants(t, exitOK, "as of", "commit", "first")
 	if got := s.run("search", "--as-of", "2026-10-01", "Faro"); strings.Contains(got.stdout, "Faro") {
@@ -55,29 +55,29 @@ func TestHistoryCommandsReadGit(t *testing.T) {
 	if answer.Version.Subject != "first" || answer.Version.History != "git" || len(answer.Answer.Results) != 1 {
 		t.Errorf("answer: %+v", answer)
 	}
-	for _, line := range []string{"log", "show MEMORY.md", "diff", "history purge", "undo --since 1h --dry-run"} {
-		if got := s.must(append(strings.Fields(line), "--json")...); !strings.HasPrefix(got, "{") && line != "log" { // which is compared with its schema
+	for _, line := range []string{"history log", "history show MEMORY.md", "history diff", "history purge", "undo --since 1h --dry-run"} {
+		if got := s.must(append(strings.Fields(line), "--json")...); !strings.HasPrefix(got, "{") && line != "history log" { // which is compared with its schema
 			t.Errorf("kioku %s --json: %s", line, got)
 		}
 	}
 	s.run("search", "--as-of", "2026-09-01", "Ines").wants(t, exitError, "the folder had none", "its first commit is of 2026-10-01")
-	s.run("log", "--since", "when").wants(t, exitUsage, "--since must be a day")
-	s.run("show", "MEMORY.md", "--at", "--output=x").wants(t, exitUsage, "name a commit")
+	s.run("history", "log", "--since", "when").wants(t, exitUsage, "--since must be a day")
+	s.run("history", "show", "MEMORY.md", "--at", "--output=x").wants(t, exitUsage, "name a commit")
 }
 
 // Without git, the journal that history.journal keeps is the history, and kioku history purge removes it.
 func TestHistoryCommandsReadTheJournal(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "- Ines lives in Porto.\n"})
-	s.run("log").wants(t, exitError, "no history", "kioku config set history.journal true")
+	s.run("history", "log").wants(t, exitError, "no history", "kioku config set history.journal true")
 	s.must("index", "--set", "history.journal=true")
-	s.says("added    MEMORY.md", "log")
+	s.says("added    MEMORY.md", "history", "log")
 	s.write("MEMORY.md", "- Ines lives in Lisbon.\n")
 	s.must("index", "--set", "history.journal=true")
-	s.says("Porto", "show", "MEMORY.md", "--at", "HEAD~1")
+	s.says("Porto", "history", "show", "MEMORY.md", "--at", "HEAD~1")
 	s.says("Porto", "search", "--as-of", "HEAD~1", "where does Ines live")
 	s.says("removed 2 versions of notes, 0 changes that undo knew and 1 indexes of the past", "history", "purge", "MEMORY.md")
-	s.run("show", "MEMORY.md", "--at", "HEAD").wants(t, exitError, "no history")
+	s.run("history", "show", "MEMORY.md", "--at", "HEAD").wants(t, exitError, "no history")
 }
 
 // kioku undo --session takes the notes of a conversation back as a unit, and can be undone.

@@ -35,8 +35,8 @@ func TestNoCommandControlsTheTerminal(t *testing.T) {
 		"get memory/*.md", "get nothing" + hostile, "ls", "ls *" + hostile, "links MEMORY.md", "links nothing" + hostile, "append boiler " + hostile, "append --category x" + hostile + " boiler",
 		"status", "status --deep", "explain boiler", "explain boiler MEMORY.md:3", "cache stats", "backup " + filepath.Join(dir, "b.tar.gz"),
 		"backup verify " + filepath.Join(dir, "b.tar.gz"), "backup verify " + filepath.Join(dir, "x"+hostile), "export " + filepath.Join(dir, "e.jsonl"),
-		"export", "export --vectors-only", "setup cursor --dry-run", "setup cursor --name n" + hostile + " --dry-run", "setup", "top",
-		"restore " + filepath.Join(dir, "b.tar.gz"), "import " + filepath.Join(dir, "e.jsonl"), "token add n" + hostile + " --agents main", "token add x --agents m" + hostile,
+		"setup cursor --dry-run", "setup cursor --name n" + hostile + " --dry-run", "setup",
+		"restore " + filepath.Join(dir, "b.tar.gz"), "token add n" + hostile + " --agents main", "token add x --agents m" + hostile,
 		"token list", "token revoke y" + hostile, "config get " + hostile, "config set provider " + hostile, "config set model m" + hostile, "config list",
 		"model list", "model remove " + hostile, "doctor", "bogus" + hostile, "search --bogus" + hostile, "index --agent " + hostile, "help " + hostile,
 	}

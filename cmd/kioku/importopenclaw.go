@@ -13,7 +13,7 @@ import (
 	"kioku/internal/files"
 )
 
-// takeoverReport is the output of kioku import openclaw --json.
+// takeoverReport is the output of kioku config openclaw --json.
 type takeoverReport struct {
 	// From is the state folder of OpenClaw, and Config Kioku's config file.
 	From   string `json:"from"`
@@ -48,7 +48,7 @@ func (a *app) importOpenClawCmd() *cobra.Command {
 		Use: "openclaw", Short: "Take over workspaces and settings of OpenClaw", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Take over OpenClaw's workspaces and its settings of memory search. Settings go into the config file. Nothing of OpenClaw's is\n" +
 			"changed, notes stay where they are, and secrets are not copied. The same command again changes nothing.",
-		Example: "  kioku import openclaw --dry-run\n  kioku import openclaw --from ~/.openclaw",
+		Example: "  kioku config openclaw --dry-run\n  kioku config openclaw --from ~/.openclaw",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.takeOverOpenClaw(from, dryRun) },
 	}
 	cmd.Flags().StringVar(&from, "from", "", "state `folder` of OpenClaw (default $OPENCLAW_STATE_DIR, else ~/.openclaw)")

@@ -11,7 +11,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // an index of OpenClaw
 )
 
-// kioku import openclaw takes over workspace and settings of OpenClaw, says what it does not take, and is idempotent; --dry-run
+// kioku config openclaw takes over workspace and settings of OpenClaw, says what it does not take, and is idempotent; --dry-run
 // writes nothing, and the files of OpenClaw stay as they are.
 func TestImportOpenClawTakesOverWhatItCan(t *testing.T) {
 	s := newSandbox(t, nil)
@@ -26,7 +26,7 @@ func TestImportOpenClawTakesOverWhatItCan(t *testing.T) {
 	before := readTestFile(t, filepath.Join(state, "openclaw.json"))
 	take := func(args ...string) takeoverReport {
 		t.Helper()
-		out := s.raw(append([]string{"import", "openclaw", "--from", state, "--json"}, args...)...)
+		out := s.raw(append([]string{"config", "openclaw", "--from", state, "--json"}, args...)...)
 		var r takeoverReport
 		if err := json.Unmarshal([]byte(out.stdout), &r); err != nil || out.code != exitOK || strings.Contains(out.stdout, "sk-secret") {
 			t.Fatalf("%v: %+v", err, out)
@@ -68,7 +68,7 @@ func TestImportOpenClawTakesOverWhatItCan(t *testing.T) {
 	if d := cmp.Diff(before, readTestFile(t, filepath.Join(state, "openclaw.json"))); d != "" {
 		t.Errorf("OpenClaw's file has changed: %s", d)
 	}
-	s.raw("import", "openclaw", "--from", filepath.Join(state, "none")).wants(t, exitError, "--from")
+	s.raw("config", "openclaw", "--from", filepath.Join(state, "none")).wants(t, exitError, "--from")
 }
 
 // writeTestFile writes a file and the folders above it.

@@ -47,7 +47,7 @@ func (a *app) indexCmd() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.force, "force", false, "rebuild the whole index; known embeddings are kept")
 	cmd.Flags().BoolVar(&f.all, "all", false, "index all Markdown of the folder from now on: "+config.FolderFile+" says so")
-	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "only tell what it takes to embed what has no vector: texts, tokens, time, price")
+	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "only tell what it takes to embed what has no vector: texts, tokens, time")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 3 if texts could not be embedded, or folders or files not read")
 	return cmd
 }

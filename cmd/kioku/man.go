@@ -16,7 +16,7 @@ import (
 // manCmd writes the manual pages. make install runs it.
 func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "man FOLDER", Short: "Write a manual page for each command into a folder", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: "man FOLDER", Short: "Write a manual page for each command into a folder", Args: cobra.ExactArgs(1),
 		Long: "Write a manual page for each command into a folder. The date of the pages is that of the variable SOURCE_DATE_EPOCH, if it is set.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date, err := a.buildDate()

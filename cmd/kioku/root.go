@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
@@ -32,7 +33,8 @@ func (a *app) rootCmd() *cobra.Command {
 	a.addGlobals(root)
 	a.completeGlobals(root)
 	root.SetHelpCommand(helpCmd())
-	root.AddCommand(a.commands()...)
+	a.addCommands(root)
+	shortHelp(root)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		group(completion)
@@ -43,17 +45,57 @@ func (a *app) rootCmd() *cobra.Command {
 	return root
 }
 
-// commands returns the commands of the program.
-func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{
-		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(),
-		a.lsCmd(), a.linksCmd(), a.appendCmd(), a.updateCmd(), a.undoCmd(), a.logCmd(),
-		a.showCmd(), a.diffCmd(), a.historyCmd(), a.statusCmd(), a.explainCmd(), a.promptCmd(),
-		a.chatCmd(), a.watchCmd(), a.topCmd(), a.benchCmd(), a.configCmd(),
-		a.tokenCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.exportCmd(), a.importCmd(),
-		a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.schemaCmd(), a.deriveCmd(), a.councilCmd(), a.demoCmd(),
-		a.manCmd(), a.mcpCmd(), a.joinCmd(), a.setupCmd(), a.hookCmd(),
+// groups are the commands of the program, as help lists them. Those without a title are started by other programs.
+func (a *app) groups() []commandGroup {
+	return []commandGroup{
+		{"Everyday commands:", []*cobra.Command{a.initCmd(), a.setupCmd(), a.searchCmd(), a.appendCmd(), a.getCmd(), a.lsCmd(), a.statusCmd(), a.serveCmd(), a.doctorCmd(), a.modelCmd()}},
+		{"Notes:", []*cobra.Command{a.updateCmd(), a.undoCmd(), a.linksCmd(), a.explainCmd(), a.deriveCmd()}},
+		{"History:", []*cobra.Command{a.historyCmd()}},
+		{"Agents:", []*cobra.Command{a.chatCmd(), a.promptCmd(), a.agentCmd(), a.councilCmd()}},
+		{"Administration:", []*cobra.Command{a.configCmd(), a.tokenCmd(), a.indexCmd(), a.backupCmd(), a.restoreCmd(), a.benchCmd(), a.schemaCmd(), a.versionCmd()}},
+		{"", []*cobra.Command{a.demoCmd(), a.manCmd(), a.mcpCmd(), a.joinCmd(), a.hookCmd()}},
 	}
+}
+
+// commandGroup is a group of commands in the help.
+type commandGroup struct {
+	title    string
+	commands []*cobra.Command
+}
+
+// addCommands adds the commands in their groups.
+func (a *app) addCommands(root *cobra.Command) {
+	for _, g := range a.groups() {
+		if g.title != "" {
+			root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		}
+		for _, cmd := range g.commands {
+			cmd.GroupID, cmd.Hidden = g.title, g.title == ""
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpCommandGroupID("Administration:")
+	root.SetCompletionCommandGroupID("Administration:")
+}
+
+// usualFlags are the flags of all commands that help shows; --help --all shows all.
+var usualFlags = []string{"workspace", "agent", "json", "config"}
+
+// shortHelp makes help show of the flags of all commands only the usual ones, unless --all is given.
+func shortHelp(root *cobra.Command) {
+	flags, help := root.PersistentFlags(), root.HelpFunc()
+	flags.Bool("all", false, "with --help, show all flags of all commands")
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		all := cmd.Flags().Lookup("all")
+		if all != nil && all.Changed {
+			help(cmd, args)
+			return
+		}
+		flags.VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(usualFlags, f.Name) })
+		help(cmd, args)
+		flags.VisitAll(func(f *pflag.Flag) { f.Hidden = false })
+		fmt.Fprintf(cmd.OutOrStdout(), "\n%s --help --all shows the flags that all commands have.\n", cmd.CommandPath())
+	})
 }
 
 // group makes a command that only contains others: it shows its help, and refuses what is none of them.
@@ -77,10 +119,19 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if now := moved[args[0]]; now != "" && cmd == cmd.Root() {
+		return fmt.Errorf("%w; it is %s now", err, now)
+	}
 	if near := text.Nearest(args[0], names); near != "" {
 		err = fmt.Errorf("%w; did you mean %s %s?", err, cmd.CommandPath(), near)
 	}
 	return err
+}
+
+// moved are commands of earlier versions, and what has taken the place of each.
+var moved = map[string]string{
+	"log": "kioku history log", "show": "kioku history show", "diff": "kioku history diff", "watch": "kioku status --follow", "top": "kioku status --follow",
+	"import": "kioku config openclaw, or a copy of the file of embeddings,", "export": "a copy of the file of embeddings", "cache": "the file of embeddings, which may be deleted,",
 }
 
 // helpCmd replaces the help command of cobra, which succeeds for a command that does not exist.

@@ -14,7 +14,6 @@ import (
 	"kioku/bench"
 	"kioku/cmd/kioku/internal/modelstore"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/cmd/kioku/internal/top"
 	"kioku/council"
 	"kioku/council/engine"
 	"kioku/server"
@@ -27,8 +26,6 @@ var outputs = map[string]any{
 	"backup verify":           backupReport{},
 	"bench golden":            bench.GoldenReport{},
 	"bench retrieval":         bench.Runs{},
-	"cache prune":             map[string]int{},
-	"cache stats":             []cachedSpace{},
 	"config get":              shownSetting{},
 	"config list":             []shownSetting{},
 	"council action approve":  operation(server.Council.ApproveAction),
@@ -62,14 +59,12 @@ var outputs = map[string]any{
 	"council workers":         operation(server.Council.Workers),
 	"council workers add":     workerAdded{},
 	"doctor":                  diagnosis{},
-	"export":                  exportReport{},
-	"import":                  importReport{},
-	"import openclaw":         takeoverReport{},
+	"config openclaw":         takeoverReport{},
 	"index":                   indexReport{},
-	"diff":                    operation(server.NotesThen.Diff),
+	"history diff":            operation(server.NotesThen.Diff),
 	"history purge":           operation(server.NotesThen.Purge),
-	"log":                     operation(server.NotesThen.Log),
-	"show":                    operation(server.NotesThen.Show),
+	"history log":             operation(server.NotesThen.Log),
+	"history show":            operation(server.NotesThen.Show),
 	"undo writes":             operation(server.NotesThen.Undo),
 	"index estimate":          estimateReport{},
 	"init":                    made{},
@@ -84,7 +79,6 @@ var outputs = map[string]any{
 	"token add":               tokenReport{},
 	"token list":              []tokenReport{},
 	"token revoke":            tokenReport{},
-	"top":                     top.View{},
 	"version":                 buildInfo{},
 }
 
@@ -95,7 +89,7 @@ func operation(o op.Any) any { return reflect.Zero(o.About().Out).Interface() }
 type oneOf []any
 
 // outputLines are the commands that write a value on each line.
-var outputLines = []string{"council logs", "derive export", "watch"}
+var outputLines = []string{"council logs", "derive export"}
 
 // schemaOf returns the JSON Schema of an output, which allows no member that it does not know.
 func schemaOf(name string) (*jsonschema.Schema, error) {

@@ -153,7 +153,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	folder := t.TempDir()
 	values := map[string]string{
 		"bootstrapMaxChars": "4321", "skills.extraDirs": folder,
-		"cacheFriendly": "false",
+		"cacheFriendly":  "false",
 		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.shared": "team",
 		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
 		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",

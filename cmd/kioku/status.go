@@ -13,11 +13,17 @@ import (
 )
 
 func (a *app) statusCmd() *cobra.Command {
-	var deep bool
+	var deep, follow bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "Describe the index: counts, lag, skipped files, provider",
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Describe the index. With --follow, a line for each thing that happens to it follows, until the command is interrupted; with --json\n" +
+			"only these, an object on each line. /metrics of the service has rates and latencies.",
+		Example: "  kioku status\n  kioku status --follow",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if follow {
+				return a.followStatus(cmd.Context())
+			}
 			need := connect.ToSearch
 			if deep {
 				need = connect.ToWrite
@@ -26,6 +32,8 @@ func (a *app) statusCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "check the whole index, mend it, and compare every file with it")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens to the index, until interrupted")
+	cmd.MarkFlagsMutuallyExclusive("deep", "follow")
 	return cmd
 }
 

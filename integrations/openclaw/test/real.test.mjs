@@ -46,7 +46,7 @@ test("the first command of a new OpenClaw", { skip, timeout: 600_000 }, async (t
   assert.doesNotMatch(stdout + stderr, /failed during register|unavailable/);
 });
 
-// kioku import openclaw takes over the settings and workspaces of the real OpenClaw, and leaves OpenClaw's files as they are.
+// kioku config openclaw takes over the settings and workspaces of the real OpenClaw, and leaves OpenClaw's files as they are.
 test("the settings of the real OpenClaw are taken over", { skip, timeout: 600_000 }, async (t) => {
   const model = await startModel(() => "Yes.");
   t.after(() => model.close());

@@ -19,11 +19,11 @@ func checkHistory(ctx context.Context, s *Subject) []Finding {
 	_, err := history.OpenGit(ctx, s.Place.Workspace)
 	switch {
 	case err == nil:
-		return one("history", OK, "git has versions of the notes: kioku log, kioku search --as-of", "")
+		return one("history", OK, "git has versions of the notes: kioku history log, kioku search --as-of", "")
 	case errors.Is(err, history.ErrForeignRepository), errors.Is(err, history.ErrNoGit) && (s.Conf.History.Journal || isInRepository(s.Place.Workspace)):
 		return one("history", Warn, fmt.Sprintf("the versions of the notes cannot be read: %v", err), "install git, or change the owner of the repository")
 	case s.Conf.History.Journal:
-		return one("history", OK, "the journal keeps versions of the notes: kioku log, kioku search --as-of", "")
+		return one("history", OK, "the journal keeps versions of the notes: kioku history log, kioku search --as-of", "")
 	}
 	return one("history", OK, "no versions of the notes are kept; git or kioku config set history.journal true keeps some", "")
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -19,31 +18,32 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-func (a *app) watchCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "watch", Short: "Follow what happens to the index",
-		Long: "Follow what happens to the index, a line for each event, until it is interrupted; with --json an object on each line. The\n" +
-			"daemon that keeps the index in sync sends them; while none runs, the command waits for one.",
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			k, err := a.connector()
-			if err != nil {
+// followStatus writes the status, and then what happens to the index, until ctx ends. The daemon that keeps the index in sync sends the
+// events; while none runs, the command waits for one. As JSON there is an object for each event.
+func (a *app) followStatus(ctx context.Context) error {
+	k, err := a.connector()
+	if err != nil {
+		return err
+	}
+	waits := func() { a.Notice("no daemon serves the memory; waiting for one: kioku serve starts it") }
+	err = k.WithDaemon(ctx, connect.ToSearch, waits, func(c *connect.Client) error {
+		if !a.JSON {
+			if err := a.status(ctx, c, false); err != nil {
 				return err
 			}
-			waits := func() { a.Notice("no daemon serves the memory; waiting for one: kioku serve starts it") }
-			err = k.WithDaemon(cmd.Context(), connect.ToSearch, waits, func(c *connect.Client) error { return a.watch(cmd.Context(), c) })
-			if cmd.Context().Err() != nil {
-				return nil
-			}
-			return err
-		},
+		}
+		return a.follow(ctx, c)
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
+	return err
 }
 
-// watch writes events until ctx ends. It connects again to a daemon that has ended, and to one that found it too slow.
-func (a *app) watch(ctx context.Context, c *connect.Client) error {
+// follow writes events until ctx ends. It connects again to a daemon that has ended, and to one that found it too slow.
+func (a *app) follow(ctx context.Context, c *connect.Client) error {
 	for again := false; ; again = true {
-		err := a.watchOnce(ctx, c, again)
+		err := a.followOnce(ctx, c, again)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -65,8 +65,8 @@ func mayComeBack(err error) bool {
 	return errors.Is(err, errServiceEnded) || slices.Contains([]codes.Code{codes.Unavailable, codes.Aborted, codes.ResourceExhausted}, status.Code(err))
 }
 
-// watchOnce writes events until the stream ends. If it is not the first stream, it says when it follows events again.
-func (a *app) watchOnce(ctx context.Context, c *connect.Client, again bool) error {
+// followOnce writes events until the stream ends. If it is not the first stream, it says when it follows events again.
+func (a *app) followOnce(ctx context.Context, c *connect.Client, again bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events, err := c.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: c.Agent})

@@ -389,13 +389,3 @@ func (m *Memory) Inspect(ctx context.Context, wait time.Duration) (checked store
 
 // errInspected ends an inspection for which there is no more time.
 var errInspected = errors.New("no time to look further")
-
-// CopyIndex writes the index, as it is at one moment, to a new file at path with mode 0600. Other
-// processes may read and write the index meanwhile. progress is called now and then with the number of copied pages and of all pages; it may be nil.
-func (m *Memory) CopyIndex(ctx context.Context, path string, progress func(done, total int)) error {
-	if err := m.enter(); err != nil {
-		return err
-	}
-	defer m.leave()
-	return m.store.Copy(ctx, path, progress)
-}

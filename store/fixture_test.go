@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -212,18 +214,17 @@ func attachKnown(ctx context.Context, s *Store) error {
 }
 
 // cachedDocuments returns the number of documents of the tests' space in the cache.
-func cachedDocuments(t testing.TB, s *Store) int {
+func cachedDocuments(t testing.TB, s *Store) (n int) {
 	t.Helper()
-	spaces, err := s.opt.Cache.Stats(t.Context(), func(context.Context) (map[vectors.Hash]struct{}, error) { return nil, nil })
+	db, err := sql.Open("sqlite3", "file:"+strings.Replace(s.path, ".sqlite", ".embeddings.sqlite", 1)+"?mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range spaces {
-		if c.Space == testSpace {
-			return c.Documents
-		}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM embedding_cache e JOIN spaces s ON s.id = e.space WHERE e.kind = 'document' AND s.model = ?", testSpace.Model).Scan(&n); err != nil {
+		t.Fatal(err)
 	}
-	return 0
+	return n
 }
 
 // backlog returns the texts without a vector of a space.

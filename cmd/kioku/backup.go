@@ -27,7 +27,7 @@ type backupReport struct {
 	// Agent is the id of the agent, and Workspace the folder of its notes.
 	Agent     string `json:"agent"`
 	Workspace string `json:"workspace"`
-	// Time is when the index was copied.
+	// Time is when it was written.
 	Time string `json:"time"`
 	// Notes and AgentFiles count the notes, and the files of sessions and flushes. LeftOut are the indexed files that are not in the backup.
 	Notes      int      `json:"notes"`
@@ -42,7 +42,8 @@ func (a *app) backupCmd() *cobra.Command {
 	var noNotes bool
 	cmd := &cobra.Command{
 		Use: "backup FILE|FOLDER", Short: "Write the memory of the agent to an archive",
-		Long: "Write the index with its embeddings, the notes that are indexed and the agent's sessions to a tar.gz, and verify it. A daemon\n" +
+		Long: "Write the notes that are indexed, the agent's sessions, the embeddings and what is derived to a tar.gz, and verify it; the index is\n" +
+			"made from the notes again. A daemon\n" +
 			"may run meanwhile. A name without .tar.gz or .tgz is a folder, which is made if it is missing; the file in it is named for\n" +
 			"the agent and the time. No file is replaced. kioku restore reads it.",
 		Example: "  kioku backup ~/backups\n  kioku backup before-the-move.tar.gz\n  kioku backup verify before-the-move.tar.gz",
@@ -59,7 +60,7 @@ func (a *app) backupCmd() *cobra.Command {
 func (a *app) backupVerifyCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE", Short: "Check that a backup is whole", Args: cobra.ExactArgs(1),
-		Long: "Compare every file of a backup with its checksum, and check the index in it as kioku status --deep does. Nothing is restored.",
+		Long: "Compare every file of a backup with its checksum, and check the embeddings and what is derived. Nothing is restored.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := metered(a, func(p progress) (*backup.Manifest, error) { return backup.Verify(cmd.Context(), args[0], p) })
 			if err != nil {
@@ -95,7 +96,7 @@ func (a *app) backUp(ctx context.Context, c *connect.Client, path string, noNote
 	if err == nil && info.IsDir() {
 		path = filepath.Join(path, fmt.Sprintf("kioku-%s-%s.tar.gz", c.Agent, time.Now().UTC().Format("20060102T150405Z")))
 	}
-	s := backup.Source{Kioku: buildVersion(), Agent: c.Agent, Workspace: c.Workspace, CopyIndex: c.Memory.CopyIndex, CopyEmbeddings: c.Memory.CopyEmbeddings, CopyDerived: c.Memory.Derived().Copy,
+	s := backup.Source{Kioku: buildVersion(), Agent: c.Agent, Workspace: c.Workspace, CopyEmbeddings: c.Memory.CopyEmbeddings, CopyDerived: c.Memory.Derived().Copy,
 		AgentDir: filepath.Join(c.State, "agents", c.Agent)}
 	if !noNotes {
 		if s.Notes, err = indexedNotes(ctx, c); err != nil {
@@ -168,7 +169,7 @@ func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
 		what = "incomplete"
 	}
 	err = a.Write(r, func(p *render.Page) {
-		p.Linef("%s: %s, %s: agent %s of %s, its index, %s and %s of sessions", what, path, render.Size(r.FileBytes), r.Agent, r.Workspace,
+		p.Linef("%s: %s, %s: agent %s of %s, its embeddings, %s and %s of sessions", what, path, render.Size(r.FileBytes), r.Agent, r.Workspace,
 			render.Count(r.Notes, "note"), render.Count(r.AgentFiles, "file"))
 	})
 	return errors.Join(err, missing)

@@ -82,7 +82,7 @@ func TestRestoreReplacesNothing(t *testing.T) {
 	s.run("backup", file).wants(t, exitError, "exists, and a backup replaces no file")
 	s.write("MEMORY.md", "# Mine\n")
 	got := s.run("restore", file)
-	got.wants(t, exitError, "there is something already", "main.sqlite", "MEMORY.md", "--force")
+	got.wants(t, exitError, "there is something already", "main.embeddings.sqlite", "MEMORY.md", "--force")
 	if text, _ := os.ReadFile(filepath.Join(s.workspace, "MEMORY.md")); string(text) != "# Mine\n" {
 		t.Fatalf("the note was replaced: %q", text)
 	}

@@ -17,11 +17,11 @@ func (a *app) modelAddCmd() *cobra.Command {
 	var req modelstore.Request
 	var role string
 	cmd := &cobra.Command{
-		Use: "add NAME|PATH|URL", Short: "Add a model: one that is known by name, a folder, an archive or a download",
+		Use: "add NAME|PATH|URL", Short: "Add a model: one that is known by name, a folder or a download",
 		Long: "Add a model. NAME is one of kioku model list --known, or a repository on huggingface.co such as intfloat/e5-base-v2. PATH is a\n" +
-			"folder with model.safetensors and tokenizer.json, or a zip, tar, tar.gz or Python wheel that has one; URL that of an archive\n" +
-			"or of a repository. What is downloaded is checked, and a download that breaks off is continued by the same command. The model\n" +
-			"is tried before it is added. With offline, only folders and archives of this machine are added.",
+			"folder with model.safetensors and tokenizer.json, or that file of weights; URL is the page of a repository. What is\n" +
+			"downloaded is checked, and a download that breaks off is continued by the same command. The model is tried before it is\n" +
+			"added. With offline, only folders of this machine are added.",
 		Example: "  kioku model add minilm\n  kioku model add ~/Downloads/bge-small-en-v1.5 --name bge\n" +
 			"  kioku model add https://huggingface.co/intfloat/multilingual-e5-small\n  kioku model add --as reranker ms-marco-minilm",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: completeKnown,

@@ -33,8 +33,9 @@ func (a *app) restoreCmd() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Put the memory of a backup into its place", Args: cobra.ExactArgs(1),
-		Long: "Unpack and verify a backup of kioku backup, and put its index, notes and sessions into their places: those of --workspace and\n" +
-			"--agent, else those that the backup was made of, if the settings name them. Nothing is embedded again. If other notes, an index or sessions are\n" +
+		Long: "Unpack and verify a backup of kioku backup, and put its notes, sessions and embeddings into their places: those of --workspace and\n" +
+			"--agent, else those that the backup was made of, if the settings name them. Nothing is embedded again; the next command\n" +
+			"indexes the notes. If other notes, embeddings or sessions are\n" +
 			"there already, nothing is changed; with --force they are moved aside. A daemon that has the index must be stopped first, unless\n" +
 			"a client has started it in the background.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0], force) },
@@ -98,7 +99,7 @@ func (a *app) restore(ctx context.Context, archive string, force bool) error {
 	r := restoreReport{Agent: done.Agent, Workspace: done.Workspace, Notes: done.Notes, Same: done.Same,
 		AgentFiles: done.Manifest.AgentFiles(), Aside: done.Aside}
 	return a.Write(r, func(p *render.Page) {
-		p.Linef("restored agent %s in %s: the index of %s, %s of sessions, %s; %d were there already", r.Agent, r.Workspace,
+		p.Linef("restored agent %s in %s: embeddings of %s, %s of sessions, %s; %d were there already", r.Agent, r.Workspace,
 			done.Manifest.Time.Local().Format(time.DateTime), render.Count(r.AgentFiles, "file"), render.Count(r.Notes, "note"), r.Same)
 	})
 }

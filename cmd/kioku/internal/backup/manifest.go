@@ -22,8 +22,8 @@ const (
 	format  = "kioku-backup"
 	version = 1
 
-	// indexName, embeddingsName and derivedName are the entries of the index, of the embeddings and of what is derived, and manifestName the
-	// last entry.
+	// embeddingsName and derivedName are the entries of the embeddings and of what is derived, and manifestName the last entry. Backups of
+	// earlier versions have the index too, which is not read: it is made again from the notes.
 	indexName      = "index.sqlite"
 	embeddingsName = "embeddings.sqlite"
 	derivedName    = "derived.sqlite"
@@ -38,7 +38,7 @@ const (
 )
 
 // databaseNames are the entries of databases.
-var databaseNames = []string{indexName, embeddingsName, derivedName}
+var databaseNames = []string{embeddingsName, derivedName}
 
 // ErrUnsafe reports an archive that kioku did not write: it would write outside of its folder or other files than notes, has links or
 // devices, or is much larger than a backup may be.
@@ -56,7 +56,7 @@ type Manifest struct {
 	Agent string `json:"agent"`
 	// Workspace is its folder of notes.
 	Workspace string `json:"workspace"`
-	// Time is when the index was copied.
+	// Time is when it was written.
 	Time time.Time `json:"time"`
 	// Files are the other entries of the archive.
 	Files []File `json:"files"`
@@ -118,7 +118,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 // brings programs, or settings of other programs, into a workspace.
 func checkName(name string) error {
 	note, isNote := strings.CutPrefix(name, notesFolder)
-	known := slices.Contains(databaseNames, name) || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
+	known := name == indexName || slices.Contains(databaseNames, name) || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
 	if !known || !utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name ||
 		strings.Contains(name, "\x00") || filepath.Separator != '/' && strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%w: its entry %q has no place in a backup", ErrUnsafe, name)
@@ -138,7 +138,7 @@ func (m *Manifest) compare(found []File) error {
 	for _, f := range found {
 		byName[f.Name] = f
 	}
-	if len(found) != len(m.Files) || !slices.ContainsFunc(found, func(f File) bool { return f.Name == indexName }) {
+	if len(found) != len(m.Files) {
 		return fmt.Errorf("the backup is damaged: it has %d files and should have %d", len(found), len(m.Files))
 	}
 	for _, want := range m.Files {

@@ -15,13 +15,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	derived "kioku/derive/store"
-	"kioku/store"
+	"kioku/vectors"
 )
 
-// Verify reads a whole backup, compares every file with the manifest, and checks the index in it: its pages, tables, texts and
-// vectors. It returns what is wrong as an error. progress is as in [Source].
+// Verify reads a whole backup, compares every file with the manifest, and checks the embeddings and what is derived in it. It returns what is wrong as an error. progress is as in [Source].
 func Verify(ctx context.Context, archive string, progress func(phase string, done, total int64)) (*Manifest, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(archive), ".kioku-verify-")
 	if errors.Is(err, fs.ErrPermission) || err != nil && strings.Contains(err.Error(), "read-only") {
@@ -37,7 +37,7 @@ func Verify(ctx context.Context, archive string, progress func(phase string, don
 
 // unpack writes a backup into a folder, and verifies it.
 func unpack(ctx context.Context, archive, dir string, progress func(phase string, done, total int64)) (*Manifest, error) {
-	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(string) bool { return true }}
+	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(name string) bool { return name != indexName }}
 	return u.verified(archive)
 }
 
@@ -66,7 +66,7 @@ func (u *unpacker) verified(archive string) (*Manifest, error) {
 		err = u.manifest.compare(u.found)
 	}
 	if err == nil {
-		err = u.checkIndex()
+		err = u.checkDatabases()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", archive, err)
@@ -74,20 +74,37 @@ func (u *unpacker) verified(archive string) (*Manifest, error) {
 	return u.manifest, nil
 }
 
-// checkIndex checks the index that was unpacked.
-func (u *unpacker) checkIndex() error {
+// checkDatabases checks the embeddings and what is derived, which were unpacked.
+func (u *unpacker) checkDatabases() error {
 	u.progress("check", 0, -1)
-	checked, err := store.CheckCopy(u.ctx, filepath.Join(u.dir, indexName), filepath.Join(u.dir, embeddingsName))
+	var found []string
+	cache, err := vectors.Open(u.ctx, filepath.Join(u.dir, embeddingsName), vectors.Options{ReadOnly: true})
 	if err == nil {
-		var found []string
-		found, err = derived.New(filepath.Join(u.dir, derivedName), "", derived.Options{ReadOnly: true}).Check(u.ctx, false)
-		checked.Found = append(checked.Found, found...)
+		_, found, err = cache.Check(u.ctx, func(time.Duration) error { return u.ctx.Err() })
+		err = errors.Join(err, cache.Close())
 	}
-	if err == nil && len(checked.Found) > 0 {
-		err = errors.New(strings.Join(checked.Found, "; "))
+	if err == nil {
+		var more []string
+		more, err = derived.New(filepath.Join(u.dir, derivedName), "", derived.Options{ReadOnly: true}).Check(u.ctx, false)
+		found = append(found, more...)
+	}
+	if err == nil && len(found) > 0 {
+		err = errors.New(strings.Join(found, "; "))
 	}
 	if err != nil {
-		return fmt.Errorf("the index of the backup: %w", err)
+		return fmt.Errorf("what the backup has of embeddings and derived answers: %w", err)
+	}
+	return dropLogs(u.dir)
+}
+
+// dropLogs removes what checking has left beside the databases.
+func dropLogs(dir string) error {
+	for _, name := range databaseNames {
+		for _, suffix := range []string{"-wal", "-shm"} {
+			if err := os.Remove(filepath.Join(dir, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestUnsafeArchivesAreRefused(t *testing.T) {
 		"device":           {[]entry{{name: "notes/x.md", kind: tar.TypeChar}, manifest}, "no regular file"},
 		"twice":            {[]entry{{name: "notes/x.md", text: "x"}, {name: "notes/x.md", text: "y"}, manifest}, "two entries"},
 		"behind the end":   {[]entry{manifest, {name: "notes/x.md", text: "x"}}, "behind its manifest"},
-		"oversized":        {[]entry{{name: "index.sqlite", text: "x", size: 1 << 60}}, "no room"},
+		"oversized":        {[]entry{{name: "embeddings.sqlite", text: "x", size: 1 << 60}}, "no room"},
 		"no manifest":      {[]entry{{name: "notes/x.md", text: "x"}}, "its end is missing"},
 		"unlisted":         {[]entry{{name: "notes/x.md", text: "x"}, manifest}, "damaged"},
 		"a newer version":  {[]entry{{name: "manifest.json", text: `{"format":"kioku-backup","version":2}`}}, "update kioku"},

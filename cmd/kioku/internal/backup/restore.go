@@ -13,7 +13,6 @@ import (
 	"kioku"
 	derived "kioku/derive/store"
 	"kioku/memory"
-	"kioku/store"
 	"kioku/vectors"
 )
 
@@ -160,12 +159,6 @@ func (r *restoring) placeAll(ctx context.Context) error {
 		}
 		return e
 	}
-	index := filepath.Join(r.dir, indexName)
-	if r.Workspace != r.done.Manifest.Workspace {
-		if err := store.Rebind(ctx, index, r.Workspace); err != nil {
-			return err
-		}
-	}
 	if err := r.moveAside(); err != nil {
 		return err
 	}
@@ -180,12 +173,12 @@ func (r *restoring) placeAll(ctx context.Context) error {
 		if _, err := os.Stat(from); err != nil {
 			continue // an earlier version wrote none, and nothing may be derived
 		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
 		if err := move(from, to); err != nil {
 			return fmt.Errorf("restore %s: %w", name, err)
 		}
-	}
-	if err := move(index, store.Path(r.state, r.Agent)); err != nil {
-		return fmt.Errorf("restore the index: %w", err)
 	}
 	return nil
 }
@@ -195,7 +188,7 @@ func (r *restoring) agentDir() string { return filepath.Join(r.state, "agents", 
 
 // look finds what is in the way, and which notes are to be written.
 func (r *restoring) look() error {
-	for _, file := range []string{store.Path(r.state, r.Agent), vectors.Path(r.state, r.Agent), derived.Path(r.state, r.Agent)} {
+	for _, file := range []string{vectors.Path(r.state, r.Agent), derived.Path(r.state, r.Agent)} {
 		for _, suffix := range []string{"", "-wal", "-shm", "-open"} {
 			if _, err := os.Lstat(file + suffix); err == nil {
 				r.replaced = append(r.replaced, inTheWay{file + suffix, filepath.Base(file) + suffix})

@@ -31,8 +31,6 @@ type Source struct {
 	AgentDir string
 	// Notes are the paths of the notes, relative to Workspace. Paths outside of it are left out.
 	Notes []string
-	// CopyIndex writes a copy of the index to a new file.
-	CopyIndex func(ctx context.Context, path string, progress func(done, total int)) error
 	// CopyEmbeddings writes a copy of the embeddings to a new file.
 	CopyEmbeddings func(ctx context.Context, path string) error
 	// CopyDerived writes a copy of what is derived to a new file, unless nothing is.
@@ -40,9 +38,6 @@ type Source struct {
 	// Progress is told the phase and the number of bytes that are done and of all; a total of -1 is not known. It is required.
 	Progress func(phase string, done, total int64)
 }
-
-// pageBytes is the size of a page of the index.
-const pageBytes = 4096
 
 // Write writes a backup to a new file at path, with mode 0600, and verifies it. The file appears when it is whole.
 func Write(ctx context.Context, path string, s Source) (*Manifest, error) {
@@ -56,17 +51,13 @@ func Write(ctx context.Context, path string, s Source) (*Manifest, error) {
 	defer os.RemoveAll(dir)
 	w := &writer{source: s, ctx: ctx, manifest: &Manifest{Format: format, Version: version, Kioku: s.Kioku, Agent: s.Agent,
 		Workspace: s.Workspace, Time: time.Now().UTC().Truncate(time.Second)}}
-	index, archive := filepath.Join(dir, indexName), filepath.Join(dir, rand.Text())
-	err = s.CopyIndex(ctx, index, func(done, total int) { s.Progress("copy", int64(done)*pageBytes, int64(total)*pageBytes) })
+	archive := filepath.Join(dir, rand.Text())
 	embeddings, derived := filepath.Join(dir, embeddingsName), filepath.Join(dir, derivedName)
-	if err == nil {
-		err = s.CopyEmbeddings(ctx, embeddings)
-	}
-	if err == nil {
+	if err = s.CopyEmbeddings(ctx, embeddings); err == nil {
 		err = s.CopyDerived(ctx, derived)
 	}
 	if err == nil {
-		err = w.write(archive, index, embeddings, derived)
+		err = w.write(archive, embeddings, derived)
 	}
 	if err == nil {
 		_, err = Verify(ctx, archive, s.Progress)

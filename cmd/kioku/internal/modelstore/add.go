@@ -15,7 +15,7 @@ import (
 
 // Progress is how far the adding of a model is.
 type Progress struct {
-	// Phase is "download", "unpack", "copy" or "check".
+	// Phase is "download", "copy" or "check".
 	Phase string
 	// Done and Total are bytes of the current file; Total is negative if it is not known.
 	Done, Total int64

@@ -78,8 +78,8 @@ func TestAddCopiesTheModelOfAFolder(t *testing.T) {
 	a := newAdder(t)
 	from := writeFiles(t, filepath.Join(t.TempDir(), "Tiny Model"), modelFiles())
 	m := add(t, a, Request{Source: from})
-	got := []any{m.Name, m.Role, m.Source, m.Model, m.License, m.Languages, m.Dims, m.Kind, m.Err, paths(m)}
-	want := []any{"tiny-model", Embedder, from, "Tiny Model", "mit", "en, ja", 8, "static", nil,
+	got := []any{m.Name, m.Role, m.Source, m.Model, m.Dims, m.Kind, m.Err, paths(m)}
+	want := []any{"tiny-model", Embedder, from, "Tiny Model", 8, "static", nil,
 		[]string{"1_Pooling/config.json", "README.md", "config.json", "model.safetensors", "tokenizer.json"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -92,6 +92,17 @@ func TestAddCopiesTheModelOfAFolder(t *testing.T) {
 	}
 	if info, err := os.Stat(m.Dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("its folder: %v %v", info.Mode(), err)
+	}
+}
+
+// sentence-transformers keeps the weights of a static model in the folder of its module.
+func TestAddTakesAStaticModelOutOfItsModule(t *testing.T) {
+	t.Parallel()
+	from := writeFiles(t, t.TempDir(), map[string]string{
+		"0_StaticEmbedding/model.safetensors": "weights", "0_StaticEmbedding/tokenizer.json": "{}", "modules.json": "[]", "README.md": "Static.\n",
+	})
+	if diff := cmp.Diff([]string{"README.md", "model.safetensors", "modules.json", "tokenizer.json"}, paths(add(t, newAdder(t), Request{Source: from}))); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -122,11 +133,9 @@ func TestAddLeavesNothingHalf(t *testing.T) {
 		req   Request
 		says  string
 	}{
-		"cannot be opened":   {broken, Request{}, "these are no weights"},
-		"no weights":         {map[string]string{"model.onnx": "x", "tokenizer.json": "{}"}, Request{}, "an ONNX file (model.onnx)"},
-		"no tokenizer":       {map[string]string{"model.safetensors": "weights", "vocab.txt": "a"}, Request{}, "no tokenizer.json"},
-		"several models":     {map[string]string{"a/x.safetensors": "weights", "b/y.safetensors": "weights", "tokenizer.json": "{}"}, Request{}, "several models: a/x"},
-		"several tokenizers": {map[string]string{"a/x.safetensors": "weights", "b/tokenizer_a.json": "{}", "b/tokenizer_b.json": "{}"}, Request{}, "several tokenizers"},
+		"cannot be opened": {broken, Request{}, "these are no weights"},
+		"no weights":       {map[string]string{"model.onnx": "x", "tokenizer.json": "{}"}, Request{}, "an ONNX file (model.onnx)"},
+		"no tokenizer":     {map[string]string{"model.safetensors": "weights", "vocab.txt": "a"}, Request{}, "no tokenizer.json"},
 		"in parts": {map[string]string{"model-00001-of-00002.safetensors": "weights", "model.safetensors.index.json": "{}"},
 			Request{}, "in several parts"},
 		"bad name": {modelFiles(), Request{Name: "../up"}, "cannot be the name of a model"},

@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"kioku/internal/text"
 )
 
 // collector puts the files of one model into a folder.
@@ -29,27 +27,18 @@ type collector struct {
 
 // collect gets the files from where they are.
 func (c *collector) collect(ctx context.Context) error {
-	var err error
-	switch {
-	case c.src.folder != "":
-		err = c.fromFolder(ctx, c.src.folder, nil)
-	case c.src.archive != "":
-		err = c.fromArchive(ctx, c.src.archive)
-	case c.src.download != "":
-		var got fetched
-		if got, err = c.adder.fetcher().file(ctx, c.src.download, ""); err == nil {
-			c.done = append(c.done, got.path)
-			err = c.fromArchive(ctx, got.path)
-		}
-	default:
-		err = c.fromRepository(ctx)
-	}
-	if err != nil {
+	if err := c.collectFiles(ctx); err != nil {
 		return err
 	}
-	c.readCard()
 	slices.SortFunc(c.manifest.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return nil
+}
+
+func (c *collector) collectFiles(ctx context.Context) error {
+	if c.src.folder != "" {
+		return c.fromFolder(ctx)
+	}
+	return c.fromRepository(ctx)
 }
 
 // forget removes the downloads, which are in the model now.
@@ -77,8 +66,7 @@ func (c *collector) explain(ctx context.Context, name string, err error) error {
 	if !errors.Is(err, ErrNoFile) {
 		return err
 	}
-	const module = "0_StaticEmbedding/" // where sentence-transformers keeps a static model
-	if err := c.download(ctx, module, name, ""); !errors.Is(err, ErrNoFile) {
+	if err := c.download(ctx, staticModule+"/", name, ""); !errors.Is(err, ErrNoFile) {
 		return err
 	}
 	return fmt.Errorf("%w: the repository %s has no %s at the revision %s, or there is no such repository; only models that are published as "+
@@ -113,25 +101,9 @@ func (c *collector) take(ctx context.Context, got fetched, name string, verified
 	return err
 }
 
-// fromArchive unpacks an archive beside the folder and takes the model out of it.
-func (c *collector) fromArchive(ctx context.Context, archive string) error {
-	c.adder.tell(Progress{Phase: "unpack", Total: -1})
-	dir, err := os.MkdirTemp(c.adder.Store.dir, addingPrefix)
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	left, err := unpack(ctx, archive, dir)
-	if err != nil {
-		return err
-	}
-	c.readMetadata(dir)
-	return c.fromFolder(ctx, dir, left)
-}
-
 // fromFolder copies the files of the model in a folder.
-func (c *collector) fromFolder(ctx context.Context, dir string, left []string) error {
-	files, err := pick(dir, left)
+func (c *collector) fromFolder(ctx context.Context) error {
+	files, err := pick(c.src.folder)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.src.given, err)
 	}
@@ -176,73 +148,4 @@ func (c *collector) copy(ctx context.Context, from, name string, verified bool) 
 	}
 	c.manifest.Files = append(c.manifest.Files, File{Path: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil)), Verified: verified})
 	return nil
-}
-
-// readCard reads license and languages out of the card of the model, README.md, if nothing else has told them.
-func (c *collector) readCard() {
-	card, err := readStart(filepath.Join(c.dir, "README.md"))
-	if err != nil {
-		return
-	}
-	block, _, err := text.FrontMatter(card)
-	if err != nil {
-		return
-	}
-	var said struct {
-		License  string `yaml:"license"`
-		Language any    `yaml:"language"`
-	}
-	if block.Decode(&said) != nil {
-		return
-	}
-	c.manifest.License = cmp.Or(c.manifest.License, said.License)
-	c.manifest.Languages = cmp.Or(c.manifest.Languages, languages(said.Language))
-}
-
-// languages returns the languages of a card as text.
-func languages(said any) string {
-	switch said := said.(type) {
-	case string:
-		return said
-	case []any:
-		if len(said) > 8 {
-			return fmt.Sprintf("%d languages", len(said))
-		}
-		var all []string
-		for _, l := range said {
-			all = append(all, fmt.Sprint(l))
-		}
-		return strings.Join(all, ", ")
-	}
-	return ""
-}
-
-// readMetadata reads the license out of the metadata of a wheel.
-func (c *collector) readMetadata(dir string) {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.dist-info", "METADATA")) // the pattern is correct
-	if len(files) != 1 {
-		return
-	}
-	metadata, err := readStart(files[0])
-	if err != nil {
-		return
-	}
-	for line := range strings.Lines(metadata) {
-		for _, field := range []string{"License-Expression:", "License:"} {
-			if value, ok := strings.CutPrefix(line, field); ok && len(value) < 80 {
-				c.manifest.License = cmp.Or(c.manifest.License, strings.TrimSpace(value))
-			}
-		}
-	}
-}
-
-// readStart returns the beginning of a file.
-func readStart(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	return string(data), err
 }

@@ -238,7 +238,7 @@ func TestAddRespectsOffline(t *testing.T) {
 	a := newAdder(t)
 	a.Offline = true
 	a.Transport = failingTransport{t}
-	for _, source := range []string{"minilm", "org/tiny", "https://example.com/tiny.zip", "https://huggingface.co/org/tiny"} {
+	for _, source := range []string{"minilm", "org/tiny", "https://example.com/org/tiny", "https://huggingface.co/org/tiny"} {
 		if _, err := a.Add(t.Context(), Request{Source: source}); !errors.Is(err, ErrOffline) {
 			t.Errorf("%s: %v", source, err)
 		}
@@ -295,7 +295,7 @@ func TestAddDoesNotHang(t *testing.T) {
 	defer close(block)
 	a := newAdder(t)
 	a.Stall = 20 * time.Millisecond
-	_, err := a.Add(t.Context(), Request{Source: s.URL + "/tiny.zip"})
+	_, err := a.Add(t.Context(), Request{Source: s.URL + "/org/tiny"})
 	if err == nil || !strings.Contains(err.Error(), "nothing came for 20ms") {
 		t.Errorf("%v", err)
 	}
@@ -305,35 +305,35 @@ func TestAddFollowsNoRedirectToPlainHTTP(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
 	defer plain.Close()
-	s := httptest.NewTLSServer(http.RedirectHandler(plain.URL+"/tiny.zip", http.StatusFound))
+	s := httptest.NewTLSServer(http.RedirectHandler(plain.URL+"/org/tiny", http.StatusFound))
 	defer s.Close()
 	a := newAdder(t)
 	a.Transport = s.Client().Transport
-	if _, err := a.Add(t.Context(), Request{Source: s.URL + "/tiny.zip"}); !errors.Is(err, errUnsafe) {
+	if _, err := a.Add(t.Context(), Request{Source: s.URL + "/org/tiny"}); !errors.Is(err, errUnsafe) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestParseSource(t *testing.T) {
 	t.Parallel()
-	dir := writeFiles(t, t.TempDir(), map[string]string{"minilm/x": "", "m.zip": ""})
+	dir := writeFiles(t, t.TempDir(), map[string]string{"minilm/x": "", "m.zip": "", "tiny/model.safetensors": ""})
 	for given, want := range map[string]string{
 		"minilm":                        "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2 1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
 		"MiniLM":                        "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2 1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
 		"intfloat/e5-base-v2":           "https://huggingface.co/intfloat/e5-base-v2 main",
 		"./minilm":                      filepath.Join(dir, "minilm"),
-		"m.zip":                         filepath.Join(dir, "m.zip"),
-		"https://x.org/m.tar.gz":        "https://x.org/m.tar.gz",
+		"tiny/model.safetensors":        filepath.Join(dir, "tiny"),
+		"m.zip":                         "unpack an archive, and add the folder",
 		"https://hf.co/a/b/tree/abc/":   "https://hf.co/a/b abc",
-		"http://x.org/m.zip":            "use https",
-		"https://x.org/":                "neither an archive",
-		"https://x.org/a/b/c/d":         "neither an archive",
+		"http://x.org/a/b":              "use https",
+		"https://x.org/":                "is not the page of a model",
+		"https://x.org/a/b/c/d":         "is not the page of a model",
 		"mini":                          "did you mean minilm?",
 		"nothing at all":                "known are minilm, bge-small-en",
-		"https://me:secret@x.org/a.doc": "https://x.org/a.doc is neither",
+		"https://me:secret@x.org/a.doc": "https://x.org/a.doc is not the page",
 	} {
 		s, err := parseSource(given, dir, Hub)
-		got := strings.TrimSpace(s.folder + s.archive + s.download + s.base + " " + s.revision)
+		got := strings.TrimSpace(s.folder + s.base + " " + s.revision)
 		if err != nil {
 			got = err.Error()
 		}

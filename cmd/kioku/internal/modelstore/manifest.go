@@ -50,9 +50,9 @@ type Manifest struct {
 	Folder string `json:"folder"`
 	// Revision of a repository; empty if it is not known.
 	Revision string `json:"revision,omitempty"`
-	// License as the source names it; empty if it names none.
+	// License of a known model.
 	License string `json:"license,omitempty"`
-	// Languages that the source names, or "multilingual"; empty if it names none.
+	// Languages of a known model.
 	Languages string `json:"languages,omitempty"`
 	// Added is when the model was added.
 	Added time.Time `json:"added"`
@@ -96,12 +96,6 @@ func CheckName(name string) error {
 // nameFrom makes a name of a model out of the last part of a path or URL.
 func nameFrom(text string) string {
 	base := strings.ToLower(filepath.Base(filepath.ToSlash(text)))
-	if name, _, ok := strings.Cut(base, "-"); ok && strings.HasSuffix(base, ".whl") {
-		base = name // before the version and what the wheel is built for
-	}
-	for _, suffix := range []string{".gz", ".tgz", ".tar", ".zip", ".whl", ".jar"} {
-		base = strings.TrimSuffix(base, suffix)
-	}
 	base = unsafeInName.ReplaceAllString(base, "-")
 	base = strings.TrimLeft(base, "._-")
 	return base[:min(len(base), 64)]

@@ -22,12 +22,10 @@ const Hub = "https://huggingface.co"
 // ErrOffline reports that nothing may be downloaded.
 var ErrOffline = errors.New("offline is set, so nothing is downloaded; get the model on another machine and add its folder")
 
-// source is where a model comes from. One of folder, archive and base is set.
+// source is where a model comes from. One of folder and base is set.
 type source struct {
-	// folder or archive on this machine.
-	folder, archive string
-	// download is the address of an archive.
-	download string
+	// folder on this machine.
+	folder string
 	// base is the address of the repository of a model, and revision that of its files.
 	base, revision string
 	// known is the entry of the catalog; its name is empty if there is none.
@@ -38,9 +36,6 @@ type source struct {
 
 // repository matches the name of a repository.
 var repository = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
-
-// archiveSuffixes are those of archives.
-var archiveSuffixes = []string{".zip", ".whl", ".jar", ".tar", ".tar.gz", ".tgz"}
 
 // parseSource tells what a user means: a known name, a path from dir, an address, or a repository.
 func parseSource(given, dir, hub string) (source, error) {
@@ -58,8 +53,10 @@ func parseSource(given, dir, hub string) (source, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return source{folder: file, given: file}, nil
+	case err == nil && filepath.Base(file) == weightsName:
+		return source{folder: filepath.Dir(file), given: filepath.Dir(file)}, nil
 	case err == nil:
-		return source{archive: file, given: file}, nil
+		return source{}, fmt.Errorf("%s is no %s; unpack an archive, and add the folder of the model", file, weightsName)
 	case repository.MatchString(given):
 		return source{base: hub + "/" + given, revision: "main", given: given}, nil
 	}
@@ -79,7 +76,7 @@ func unknownSource(given string) error {
 	return fmt.Errorf("%s; known are %s", problem, strings.Join(names, ", "))
 }
 
-// parseAddress tells what is at an address: an archive, or a repository as huggingface.co has them.
+// parseAddress tells which repository, as huggingface.co has them, is at an address.
 func parseAddress(given string) (source, error) {
 	u, err := url.Parse(given)
 	if err != nil || u.Host == "" {
@@ -87,9 +84,6 @@ func parseAddress(given string) (source, error) {
 	}
 	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		return source{}, fmt.Errorf("%w: anybody on the way could change a file that comes by http; use https", errUnsafe)
-	}
-	if slices.ContainsFunc(archiveSuffixes, func(s string) bool { return strings.HasSuffix(strings.ToLower(u.Path), s) }) {
-		return source{download: given, given: shown(given)}, nil
 	}
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
 	u.RawQuery, u.Fragment = "", ""
@@ -101,8 +95,7 @@ func parseAddress(given string) (source, error) {
 		}
 	}
 	if len(parts) != 2 {
-		return source{}, fmt.Errorf("%s is neither an archive (%s) nor the page of a model, such as https://huggingface.co/intfloat/e5-small-v2",
-			shown(given), strings.Join(archiveSuffixes, ", "))
+		return source{}, fmt.Errorf("%s is not the page of a model, such as https://huggingface.co/intfloat/e5-small-v2", shown(given))
 	}
 	u.Path = "/" + path.Join(parts...)
 	s := source{base: u.String(), revision: revision, given: shown(given)}
@@ -120,7 +113,7 @@ func isLoopback(host string) bool {
 
 // remote returns the host that the source is downloaded from, empty if it is on this machine.
 func (s source) remote() string {
-	u, err := url.Parse(cmp.Or(s.base, s.download))
+	u, err := url.Parse(s.base)
 	if err != nil || isLoopback(u.Hostname()) {
 		return ""
 	}

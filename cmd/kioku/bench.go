@@ -177,7 +177,7 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 		providers = []string{conf.Embed.Provider}
 	}
 	m := a.Meter()
-	defer m.End()
+	defer m.Clear()
 	var runs []bench.Run
 	for _, provider := range providers {
 		opt, run, err := a.benchEngine(ctx, conf, provider)

@@ -95,7 +95,7 @@ func checkPlaces(ctx context.Context, c *connect.Client, file string, questions 
 func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []bench.Question, results int32, zone *time.Location) (bench.GoldenReport, error) {
 	var answers []bench.GoldenAnswer
 	m := a.Meter()
-	defer m.End()
+	defer m.Clear()
 	for i, q := range questions {
 		m.Bench(bench.Progress{Set: "golden", Phase: bench.PhaseAsk, Done: i, Total: len(questions)})
 		asked, err := momentOf(q.Now, zone)

@@ -14,7 +14,7 @@ func TestDiff(t *testing.T) {
 	for _, c := range []struct{ name, before, after, want string }{
 		{"equal", "a\nb\n", "a\nb\n", ""},
 		{"new file", "", "a\nb\n", "+a|+b"},
-		{"changed line", "a\nb\nc\nd\ne\nf\n", "a\nb\nc\nD\ne\nf\n", " b| c|-d|+D| e| f"},
+		{"changed line", "a\nb\nc\nd\ne\nf\n", "a\nb\nc\nD\ne\nf\n", " a| b| c|-d|+D| e| f"},
 		{"two places", "a\nb\nc\n", "x\na\nb\ny\nc\n", "+x| a| b|+y| c"},
 		{"appended", "a\n", "a\nb\n", " a|+b"},
 		{"removed", "a\na\nb\n", "a\nb\n", " a|-a| b"},

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"kioku/bench"
 	"kioku/indexer"
@@ -23,6 +22,8 @@ const (
 	// drawTime is the minimum time between two drawings of a bar, frameTime the time between drawings without a step.
 	drawTime  = 100 * time.Millisecond
 	frameTime = 250 * time.Millisecond
+	// barWidth is the width of a bar.
+	barWidth = 30
 )
 
 // Meter shows the progress of long work: a bar on a terminal, a line now and then elsewhere. It shows nothing of short work.
@@ -38,9 +39,8 @@ type Meter struct {
 	last step
 	// counted is when the current phase began to count.
 	counted time.Time
-	bar     *progressbar.ProgressBar
-	// worded is true while a phase stands on the line without a bar.
-	worded bool
+	// drawn is true while something stands on the line of the terminal.
+	drawn bool
 }
 
 // step is how far a piece of work is. A step without a phase waits for the index.
@@ -80,7 +80,7 @@ func (m *Meter) Run() (stop func()) {
 			}
 		}
 	}()
-	return func() { close(end); <-ended; m.End() }
+	return func() { close(end); <-ended; m.Clear() }
 }
 
 // Step shows a step of a sync if it is time to.
@@ -125,33 +125,24 @@ func (m *Meter) Tell() {
 	}
 }
 
-// draw draws the bar, or only the phase while it is not known how much there is to do. The caller holds mu.
+// draw draws the phase, and a bar once it is known how much there is to do. The caller holds mu.
 func (m *Meter) draw(s step) {
-	if m.bar == nil && s.total == 0 {
-		m.wordless()
-		fmt.Fprint(m.w, m.description(s))
-		m.worded = true
-		return
+	m.erase()
+	text := m.description(s)
+	if s.total > 0 {
+		full := barWidth * min(s.done, s.total) / s.total
+		text += fmt.Sprintf(" [%s%s] %d/%d", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), s.done, s.total)
 	}
-	m.wordless()
-	if m.bar == nil {
-		m.bar = progressbar.NewOptions(max(s.total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
-			progressbar.OptionSetDescription(m.description(s)), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
-	}
-	if s.total > 0 && s.total != m.bar.GetMax() {
-		m.bar.ChangeMax(s.total)
-	}
-	// A full bar counts as finished and is never drawn again.
-	_ = m.bar.Set(min(s.done, max(s.total-1, 0)))
-	m.bar.Describe(m.description(s))
+	fmt.Fprint(m.w, text)
+	m.drawn = true
 }
 
-// wordless removes a phase that was written without a bar. The caller holds mu.
-func (m *Meter) wordless() {
-	if m.worded {
+// erase removes what stands on the line. The caller holds mu.
+func (m *Meter) erase() {
+	if m.drawn {
 		fmt.Fprint(m.w, "\r\x1b[2K")
 	}
-	m.worded = false
+	m.drawn = false
 }
 
 // description returns the phase, the time that has passed and, once it is known, the time that is left.
@@ -170,20 +161,7 @@ func (m *Meter) description(s step) string {
 func (m *Meter) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.wordless()
-	if m.bar != nil {
-		_ = m.bar.Clear()
-	}
-}
-
-// End removes the bar.
-func (m *Meter) End() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.wordless()
-	if m.bar != nil {
-		_ = m.bar.Finish()
-	}
+	m.erase()
 }
 
 // Bench shows a step of a measurement if it is time to.

@@ -23,7 +23,7 @@ func TestMeterIsSilentDuringQuickWork(t *testing.T) {
 		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 1, TotalFileCount: 2})
 		c.Time = c.Add(900 * time.Millisecond)
 		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 2, TotalFileCount: 2})
-		m.End()
+		m.Clear()
 		if out.Len() > 0 {
 			t.Errorf("terminal %v: got %q", terminal, out.String())
 		}
@@ -39,7 +39,7 @@ func TestMeterWritesALineNowAndThen(t *testing.T) {
 		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: i, TotalFileCount: 13, ChunkCount: 2 * i})
 		c.Time = c.Add(time.Second)
 	}
-	m.End()
+	m.Clear()
 	want := "kioku: index: 5 of 13 files, 10 chunks\nkioku: index: 10 of 13 files, 20 chunks\n"
 	if out.String() != want {
 		t.Errorf("got %q", out.String())
@@ -59,7 +59,7 @@ func TestMeterBarTellsTheTimeLeft(t *testing.T) {
 		} else {
 			m.Step(p)
 		}
-		return out.String()[strings.LastIndex(out.String(), "\r")+1:]
+		return strings.TrimPrefix(out.String(), "\r\x1b[2K")
 	}
 	if got := frame(900*time.Millisecond, nil); got != "" {
 		t.Errorf("too early: %q", got)
@@ -139,13 +139,13 @@ func TestMeterBarIsDrawnAndRemoved(t *testing.T) {
 	m := NewMeter(&out, true, c.now)
 	c.Time = c.Add(2 * time.Second)
 	m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 3, TotalFileCount: 9})
-	m.End()
+	m.Clear()
 	got := out.String()
 	if !strings.Contains(got, "3/9") || strings.Contains(got, "\n") {
 		t.Errorf("got %q", got)
 	}
-	if last := got[strings.LastIndex(strings.TrimRight(got, "\r"), "\r"):]; strings.Trim(last, "\r ") != "" {
-		t.Errorf("the bar stays: %q", last)
+	if !strings.HasSuffix(got, "\r\x1b[2K") {
+		t.Errorf("the bar stays: %q", got)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestMeterBenchTellsOfProgress(t *testing.T) {
 	m = NewMeter(&out, true, c.now)
 	c.Time = c.Add(2e9)
 	m.Bench(bench.Progress{Set: "trio", Phase: bench.PhaseAsk, Done: 3, Total: 12})
-	m.End()
+	m.Clear()
 	if !strings.Contains(out.String(), "3/12") || strings.Contains(out.String(), "\n") {
 		t.Errorf("got %q", out.String())
 	}

@@ -120,6 +120,19 @@ type CycleResult struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
+// EvaluationState is an evaluation cycle.
+type EvaluationState struct {
+	Request     CycleRequest `json:"request"`     // of the cycle
+	Evaluations []Evaluated  `json:"evaluations"` // that have come
+	Retunes     []Retune     `json:"retunes"`     // that the cycle has led to
+	// Result is nil as long as the cycle runs.
+	Result *CycleResult `json:"result,omitempty"`
+	// Thinking are the members who evaluate now.
+	Thinking []string `json:"thinking"`
+	// Turns by the names of the evaluations.
+	Turns map[string]Turn `json:"-"`
+}
+
 // LogLine is a line of logs/<member>/<YYYY-MM-DD>.jsonl.
 type LogLine struct {
 	Time  time.Time `json:"time"`            // of the line

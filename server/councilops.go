@@ -263,8 +263,8 @@ type CouncilOps struct {
 	SetParams     op.Op[NewParams, council.Params]
 	Rollback      op.Op[MemberName, council.Params]
 	Evaluate      op.Op[None, Cycle]
-	Evaluations   op.Op[Limit, []engine.EvaluationState]
-	Evaluation    op.Op[ID, engine.EvaluationState]
+	Evaluations   op.Op[Limit, []council.EvaluationState]
+	Evaluation    op.Op[ID, council.EvaluationState]
 	Workers       op.Op[None, []engine.WorkerState]
 	Commands      op.Op[WorkerName, []engine.CommandState]
 	Command       op.Op[NewCommand, council.Command]
@@ -377,12 +377,12 @@ func councilOps(s *Server) CouncilOps {
 		}),
 		Evaluations: op.New("council evaluations", "GET /v1/council/evaluations", "council:read", "Lists evaluation cycles, newest first.", asks(c, func(in Limit) guard {
 			return may(rightRead, checkCount("limit", in.Limit))
-		}, func(ctx context.Context, e *engine.Engine, in Limit) ([]engine.EvaluationState, error) {
+		}, func(ctx context.Context, e *engine.Engine, in Limit) ([]council.EvaluationState, error) {
 			return e.Evaluations(ctx, limitOf(in.Limit, 20))
 		})),
 		Evaluation: op.New("council evaluation", "GET /v1/council/evaluations/{id}", "council:read", "Returns an evaluation cycle.", asks(c, func(in ID) guard {
 			return may(rightRead, checkID("id", in.ID))
-		}, func(ctx context.Context, e *engine.Engine, in ID) (engine.EvaluationState, error) {
+		}, func(ctx context.Context, e *engine.Engine, in ID) (council.EvaluationState, error) {
 			return e.Evaluation(ctx, in.ID)
 		})),
 		Workers: op.New("council workers", "GET /v1/council/workers", "council:read", "Lists the workers: who is paused, and what they are told.", reads(c, (*engine.Engine).Workers)),

@@ -9,7 +9,6 @@ import (
 
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council"
-	"kioku/council/engine"
 	"kioku/server"
 )
 
@@ -100,7 +99,7 @@ func (a *app) councilEvaluateCmd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var resp engine.EvaluationState
+		var resp council.EvaluationState
 		err = c.wait(ctx, func(ctx context.Context) (done bool, err error) {
 			resp, err = ops.Evaluation.Call(ctx, c.conn, server.ID{ID: made.CycleID})
 			return resp.Result != nil, err

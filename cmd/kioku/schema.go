@@ -39,7 +39,7 @@ var outputs = map[string]any{
 	"council comment":         operation(server.Council.Comment),
 	"council decide":          engine.Detail{},
 	"council doctor":          operation(server.Council.Doctor),
-	"council evaluate":        engine.EvaluationState{},
+	"council evaluate":        council.EvaluationState{},
 	"council evaluations":     operation(server.Council.Evaluations),
 	"council import":          engine.ImportReport{},
 	"council init":            councilMade{},

@@ -41,8 +41,54 @@ func (e *Engine) cycles() ([]council.CycleRequest, error) {
 	return all, nil
 }
 
+// cycle reads an evaluation cycle.
+func (e *Engine) cycle(id string) (s council.EvaluationState, err error) {
+	dir := cycleDir(id)
+	if err := e.f.Read(dir+"/request.json", &s.Request); err != nil {
+		return s, err
+	}
+	s.Request.CycleID = id
+	if len(s.Request.Roster) == 0 { // a request of another program
+		s.Request.Roster = e.set.Roster()
+	}
+	names, err := e.f.Names(dir)
+	s.Turns = map[string]council.Turn{}
+	for _, name := range names {
+		rel, stem := dir+"/"+name, strings.TrimSuffix(name, ".json")
+		switch turn, isTurn := strings.CutPrefix(stem, "_turn_"); {
+		case isTurn:
+			var t council.Turn
+			if err := e.f.Read(rel, &t); err != nil {
+				return s, err
+			}
+			s.Turns[turn] = t
+		case strings.HasPrefix(name, "retune_"):
+			var r council.Retune
+			if e.f.Read(rel, &r) == nil {
+				s.Retunes = append(s.Retunes, r)
+			}
+		case strings.Contains(name, "_evaluates_"):
+			var ev council.Evaluated
+			if e.f.Read(rel, &ev) == nil && (flow.Pair{Evaluator: ev.Evaluator, Target: ev.Target}).String() == stem {
+				s.Evaluations = append(s.Evaluations, ev)
+			}
+		case name == "result.json":
+			s.Result = &council.CycleResult{}
+			if err := e.f.Read(rel, s.Result); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, err
+}
+
 // finished reports whether a cycle has a result.
 func (e *Engine) finished(id string) bool { return e.f.Exists(cycleDir(id) + "/result.json") }
+
+// unfinished returns the cycles that run.
+func (e *Engine) unfinished(all []council.CycleRequest) []council.CycleRequest {
+	return slices.DeleteFunc(slices.Clone(all), func(r council.CycleRequest) bool { return e.finished(r.CycleID) })
+}
 
 // evaluations goes on with the cycles that run, and begins one that is due.
 func (e *Engine) evaluations(ctx context.Context, sooner func(time.Time)) error {
@@ -50,23 +96,17 @@ func (e *Engine) evaluations(ctx context.Context, sooner func(time.Time)) error 
 	if err != nil {
 		return err
 	}
-	running := false
-	for _, r := range all {
-		if e.finished(r.CycleID) {
-			continue
-		}
-		running = true
-		if err := e.evaluate(ctx, r, sooner); err != nil {
+	running := e.unfinished(all)
+	for _, r := range running {
+		if err := e.evaluate(ctx, r.CycleID, sooner); err != nil {
 			return fmt.Errorf("evaluation %s: %w", r.CycleID, err)
 		}
 	}
 	every, err := time.ParseDuration(e.set.Evaluation.Every)
-	if err != nil || running { // off
+	if err != nil || len(running) > 0 { // off
 		return nil
 	}
-	var first struct {
-		StartedAt time.Time `json:"started_at"`
-	}
+	var first begun
 	if err := e.f.Read(folder.Evaluations+"/first.json", &first); errors.Is(err, fs.ErrNotExist) {
 		first.StartedAt = e.now()
 		if err := e.publish("first", folder.Evaluations+"/first.json", first); err != nil {
@@ -142,70 +182,37 @@ func (e *Engine) StartEvaluation(_ context.Context, author council.Author) (stri
 	if err != nil {
 		return "", err
 	}
-	for _, r := range all {
-		if !e.finished(r.CycleID) {
-			return "", fmt.Errorf("%w: evaluation %s is not over", ErrState, r.CycleID)
-		}
+	if running := e.unfinished(all); len(running) > 0 {
+		return "", fmt.Errorf("%w: evaluation %s is not over", ErrState, running[0].CycleID)
 	}
 	defer e.wake()
 	return e.begin(council.CycleManual, cmp.Or(author.Name, author.Kind, "owner"), all)
 }
 
-// pair is one member who evaluates another.
-type pair struct{ evaluator, target string }
-
-func (p pair) String() string { return p.evaluator + "_evaluates_" + p.target }
-
-// pairs returns all pairs of different members.
-func pairs(roster []string) []pair {
-	var all []pair
-	for _, a := range roster {
-		for _, b := range roster {
-			if a != b {
-				all = append(all, pair{a, b})
-			}
-		}
+// evaluate asks for the ratings that are missing, and ends the cycle once none can come.
+func (e *Engine) evaluate(ctx context.Context, id string, sooner func(time.Time)) error {
+	s, err := e.cycle(id)
+	if err != nil {
+		return err
 	}
-	return all
-}
-
-// evaluate asks for the evaluations of a cycle that are missing, and ends it once none can come.
-func (e *Engine) evaluate(ctx context.Context, r council.CycleRequest, sooner func(time.Time)) error {
-	deadline := r.TriggeredAt.Add(e.set.Timeouts.EvaluationCycle)
-	var missing []string
-	waiting := false
-	roster := r.Roster
-	if len(roster) == 0 { // a request of another program
-		roster = e.set.Roster()
+	ask, missing, deadline := flow.Rate(s, e.world())
+	if deadline.IsZero() {
+		return e.conclude(s, missing)
 	}
-	for _, p := range pairs(roster) {
-		if e.f.Exists(cycleDir(r.CycleID) + "/" + p.String() + ".json") {
-			continue
-		}
-		missing = append(missing, p.String())
-		_, gone := e.set.Member(p.evaluator)
-		_, lost := e.set.Member(p.target)
-		if gone != nil || lost != nil || !e.now().Before(deadline) {
-			continue
-		}
-		able, err := e.askPair(ctx, r, p, deadline)
-		if err != nil {
+	sooner(deadline)
+	for _, p := range ask {
+		if err := e.askPair(ctx, s.Request, p, deadline); err != nil {
 			return err
 		}
-		waiting = waiting || able
 	}
-	if waiting {
-		sooner(deadline)
-		return nil
-	}
-	return e.conclude(r, roster, missing)
+	return nil
 }
 
-// askPair has a member evaluate another. It reports false if the member does not any more.
-func (e *Engine) askPair(ctx context.Context, r council.CycleRequest, p pair, deadline time.Time) (bool, error) {
-	q := member.Question{Member: p.evaluator, Phase: member.PhaseEvaluation, Target: p.target, History: e.history(p.target)}
-	q.TargetParams, _ = e.params(p.target)
-	a := aside{key: "evaluation/" + r.CycleID + "/" + p.String(), task: r.CycleID, turn: fmt.Sprintf("%s/_turn_%s.json", cycleDir(r.CycleID), p),
+// askPair has a member rate another.
+func (e *Engine) askPair(ctx context.Context, r council.CycleRequest, p flow.Pair, deadline time.Time) error {
+	q := member.Question{Member: p.Evaluator, Phase: member.PhaseEvaluation, Target: p.Target, History: e.history(p.Target)}
+	q.TargetParams, _ = e.params(p.Target)
+	a := aside{key: p.Key(r.CycleID), task: r.CycleID, turn: fmt.Sprintf("%s/_turn_%s.json", cycleDir(r.CycleID), p),
 		activity: council.ActivityEvaluating, deadline: deadline, q: q}
 	a.take = func(reply member.Reply) error {
 		if reply.Evaluation == nil {
@@ -215,10 +222,11 @@ func (e *Engine) askPair(ctx context.Context, r council.CycleRequest, p pair, de
 			return nil
 		}
 		ev := *reply.Evaluation
-		ev.Evaluator, ev.Target, ev.CycleID, ev.Timestamp, ev.Usage = p.evaluator, p.target, r.CycleID, e.now(), reply.Usage
+		ev.Evaluator, ev.Target, ev.CycleID, ev.Timestamp, ev.Usage = p.Evaluator, p.Target, r.CycleID, e.now(), reply.Usage
 		return e.publish("evaluation", cycleDir(r.CycleID)+"/"+p.String()+".json", ev)
 	}
-	return e.askAside(ctx, a)
+	_, err := e.askAside(ctx, a)
+	return err
 }
 
 // history returns the last ballots of a member that were sealed, newest first, and what became of the tasks.
@@ -256,27 +264,15 @@ func (e *Engine) history(name string) []member.Past {
 	return past
 }
 
-// given reads the evaluations of a cycle.
-func (e *Engine) given(id string, roster []string) []council.Evaluated {
-	var all []council.Evaluated
-	for _, p := range pairs(roster) {
-		var ev council.Evaluated
-		if e.f.Read(cycleDir(id)+"/"+p.String()+".json", &ev) == nil && ev.Evaluator == p.evaluator && ev.Target == p.target {
-			all = append(all, ev)
-		}
-	}
-	return all
-}
-
 // conclude moves the parameters that enough members want to be moved, and writes the result. What a crash leaves undone is done by the next
 // engine: what is to be moved is written down first.
-func (e *Engine) conclude(r council.CycleRequest, roster, missing []string) error {
-	given := e.given(r.CycleID, roster)
+func (e *Engine) conclude(s council.EvaluationState, missing []string) error {
+	r := s.Request
 	result := council.CycleResult{CycleID: r.CycleID, CompletedAt: e.now(), RetuneTargets: []string{}, Status: council.CycleCompleted, Missing: missing}
 	if len(missing) > 0 {
 		result.Status = council.CycleIncomplete
 	}
-	for _, target := range roster {
+	for _, target := range r.Roster {
 		if _, err := e.set.Member(target); err != nil {
 			continue
 		}
@@ -288,7 +284,7 @@ func (e *Engine) conclude(r council.CycleRequest, roster, missing []string) erro
 			if err != nil {
 				return err
 			}
-			re = flow.Retune(target, len(roster), given, current, e.set.Evaluation.Pinned, changes, e.now())
+			re = flow.Retune(target, len(r.Roster), s.Evaluations, current, e.set.Evaluation.Pinned, changes, e.now())
 			re.CycleID = r.CycleID
 			if len(re.After) == 0 && len(re.Refused) == 0 {
 				continue
@@ -334,12 +330,12 @@ func (e *Engine) retune(re council.Retune) error {
 }
 
 // Evaluations returns the newest cycles; a limit of 0 means 20.
-func (e *Engine) Evaluations(ctx context.Context, limit int) ([]EvaluationState, error) {
+func (e *Engine) Evaluations(ctx context.Context, limit int) ([]council.EvaluationState, error) {
 	cycles, err := e.cycles()
 	if err != nil {
 		return nil, err
 	}
-	var all []EvaluationState
+	var all []council.EvaluationState
 	for _, r := range cycles[:min(len(cycles), cmp.Or(max(0, limit), 20))] {
 		s, err := e.Evaluation(ctx, r.CycleID)
 		if err != nil {
@@ -351,40 +347,14 @@ func (e *Engine) Evaluations(ctx context.Context, limit int) ([]EvaluationState,
 }
 
 // Evaluation returns a cycle.
-func (e *Engine) Evaluation(_ context.Context, id string) (EvaluationState, error) {
-	var s EvaluationState
+func (e *Engine) Evaluation(_ context.Context, id string) (council.EvaluationState, error) {
 	if !council.ValidID(id) {
-		return s, fmt.Errorf("cycle %.80q: %w", id, ErrNotFound)
+		return council.EvaluationState{}, fmt.Errorf("cycle %.80q: %w", id, ErrNotFound)
 	}
-	if err := e.f.Read(cycleDir(id)+"/request.json", &s.Request); errors.Is(err, fs.ErrNotExist) {
+	s, err := e.cycle(id)
+	if errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("cycle %s: %w", id, ErrNotFound)
-	} else if err != nil {
-		return s, err
-	}
-	names, err := e.f.Names(cycleDir(id))
-	if err != nil {
-		return s, err
-	}
-	for _, name := range names {
-		rel := cycleDir(id) + "/" + name
-		switch {
-		case strings.HasPrefix(name, "retune_"):
-			var r council.Retune
-			if e.f.Read(rel, &r) == nil {
-				s.Retunes = append(s.Retunes, r)
-			}
-		case strings.Contains(name, "_evaluates_") && !strings.HasPrefix(name, "_"):
-			var ev council.Evaluated
-			if e.f.Read(rel, &ev) == nil {
-				s.Evaluations = append(s.Evaluations, ev)
-			}
-		case name == "result.json":
-			s.Result = &council.CycleResult{}
-			if err := e.f.Read(rel, s.Result); err != nil {
-				return s, err
-			}
-		}
 	}
 	s.Thinking = e.thinking(id)
-	return s, nil
+	return s, err
 }

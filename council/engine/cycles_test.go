@@ -26,7 +26,7 @@ func (w *world) proposing(proposals map[[2]string]council.Params) {
 }
 
 // evaluate runs a cycle and returns it.
-func (w *world) evaluate() engine.EvaluationState {
+func (w *world) evaluate() council.EvaluationState {
 	w.t.Helper()
 	id, err := w.StartEvaluation(w.t.Context(), council.Author{Kind: "owner"})
 	if err != nil {

@@ -113,17 +113,6 @@ type MemberState struct {
 	Family      string    `json:"family"` // of its model
 }
 
-// EvaluationState is an evaluation cycle.
-type EvaluationState struct {
-	Request     council.CycleRequest `json:"request"`     // of the cycle
-	Evaluations []council.Evaluated  `json:"evaluations"` // that have come
-	Retunes     []council.Retune     `json:"retunes"`     // that the cycle has led to
-	// Result is nil as long as the cycle runs.
-	Result *council.CycleResult `json:"result,omitempty"`
-	// Thinking are the members who evaluate now.
-	Thinking []string `json:"thinking"`
-}
-
 // WorkerState is what a worker is told.
 type WorkerState struct {
 	Name string `json:"name"` // of the worker

@@ -354,7 +354,7 @@ func (p *Page) CouncilParams(r server.ParamsNow) {
 }
 
 // CouncilEvaluation adds a cycle in which members rated each other.
-func (p *Page) CouncilEvaluation(e engine.EvaluationState) {
+func (p *Page) CouncilEvaluation(e council.EvaluationState) {
 	state, reason := "running", ""
 	var missing []string
 	if e.Result != nil {

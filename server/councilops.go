@@ -243,7 +243,7 @@ type (
 type CouncilOps struct {
 	Status        op.Op[None, CouncilNow]
 	Submit        op.Op[NewTask, council.Task]
-	Estimate      op.Op[NewTask, engine.Estimate]
+	Estimate      op.Op[NewTask, member.Estimate]
 	List          op.Op[TaskList, []engine.Summary]
 	Show          op.Op[TaskID, engine.Detail]
 	Decisions     op.Op[TaskList, []council.Decision]
@@ -297,7 +297,7 @@ func councilOps(s *Server) CouncilOps {
 		Submit: op.New("council ask", "POST "+tasks, "council:submit", "Puts a task or question into the inbox. One that no owner has written has low trust.", c.submit),
 		Estimate: op.New("council estimate", "POST "+tasks+":estimate", "council:submit", "Tells how many calls and tokens a task may cost, and submits nothing.", asks(c, func(in NewTask) guard {
 			return may(rightSubmit, checkSize("description", in.Description, 4*council.MaxDescription))
-		}, func(ctx context.Context, e *engine.Engine, in NewTask) (engine.Estimate, error) {
+		}, func(ctx context.Context, e *engine.Engine, in NewTask) (member.Estimate, error) {
 			return e.Estimate(council.Task{Type: council.TypeTask, Title: in.Title, Description: in.Description}), nil
 		})),
 		List: op.New("council list", "GET "+tasks, "council:read", "Lists tasks, newest first.", asks(c, func(in TaskList) guard {
@@ -441,18 +441,29 @@ func councilOps(s *Server) CouncilOps {
 		NextTurn: op.New("council turn", "POST /v1/council/members/{member}/turns/next", "council:member:NAME", "Fetches the turn of a member that runs elsewhere.", asks(c, func(in MemberName) guard {
 			return may(rightMember+in.Member, checkAgentName("member", in.Member))
 		}, func(ctx context.Context, e *engine.Engine, in MemberName) (Turn, error) {
-			t, err := e.NextTurn(ctx, in.Member)
-			return Turn{t}, err
+			desk, err := e.Desk(in.Member)
+			if err != nil {
+				return Turn{}, err
+			}
+			return Turn{desk.Next(in.Member)}, nil
 		})),
 		SubmitTurn: op.New("council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", asks(c, func(in TurnReply) guard {
 			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease), checkSize("reply", in.Reply, maxTurnReply))
 		}, func(ctx context.Context, e *engine.Engine, in TurnReply) (None, error) {
-			return None{}, e.SubmitTurn(ctx, in.Member, in.Lease, engine.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
+			desk, err := e.Desk(in.Member)
+			if err != nil {
+				return None{}, err
+			}
+			return None{}, desk.Submit(in.Member, in.Lease, member.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
 		})),
 		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", asks(c, func(in TurnLease) guard {
 			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))
 		}, func(ctx context.Context, e *engine.Engine, in TurnLease) (Until, error) {
-			until, err := e.RenewTurn(ctx, in.Member, in.Lease)
+			desk, err := e.Desk(in.Member)
+			if err != nil {
+				return Until{}, err
+			}
+			until, err := desk.Renew(in.Member, in.Lease)
 			return Until{until}, err
 		})),
 		Doctor: op.New("council doctor", "POST /v1/council/doctor", "council:owner", "Looks for what is wrong with the council.", func(ctx context.Context, in Trial) ([]engine.Finding, error) {

@@ -349,7 +349,7 @@ func (e *Engine) Attachment(_ context.Context, id, file string) (io.ReadCloser, 
 }
 
 // Estimate says what a decision on a task costs.
-func (e *Engine) Estimate(t council.Task) Estimate { return member.EstimateTask(e.set, t) }
+func (e *Engine) Estimate(t council.Task) member.Estimate { return member.EstimateTask(e.set, t) }
 
 // Recognise reports whether an id on a platform is that of an owner. It is compared exactly but for space around it, and without regard to
 // case on GitHub. It says who somebody claims to be; that the message comes from there is for the bridge to vouch.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"kioku/council"
-	"kioku/council/member"
 )
 
 // Errors of an Engine, beside memory.InputError.
@@ -130,15 +129,6 @@ type CommandState struct {
 	// Ack is nil as long as there is no answer.
 	Ack *council.Ack `json:"ack,omitempty"`
 }
-
-// Estimate of what a decision costs.
-type Estimate = member.Estimate
-
-// RemoteTurn is a turn of a member that runs elsewhere.
-type RemoteTurn = member.RemoteTurn
-
-// RemoteReply is the reply to it.
-type RemoteReply = member.RemoteReply
 
 // Event says that something has changed. It contains no text.
 type Event struct {

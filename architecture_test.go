@@ -54,7 +54,7 @@ var mayImport = map[string]string{
 	"history":                "memory chunker internal",
 	"note":                   "memory chunker search/analysis internal",
 	".":                      "memory history note derive/store vectors chunker embed indexer search store store/slab internal atlas",
-	"client":                 "memory proto",
+	"client":                 "derive/unit memory proto server/op",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis derive/vocab internal",
 	"server":                 "derive/unit server/fair server/httpapi vectors council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",

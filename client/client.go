@@ -143,11 +143,6 @@ func (c *Client) HTTP() http.RoundTripper { return c.http }
 // Service returns the connection of a client as the generated code has it, for the calls that [Memory] has not.
 func (c *Client) Service() kiokuv1.MemoryServiceClient { return c.memory }
 
-// Derive returns the service of what is derived, over the connection of a client that [Dial] returned, and of those that share it.
-func (c *Client) Derive() kiokuv1.DeriveServiceClient {
-	return kiokuv1.NewDeriveServiceClient(c.shared)
-}
-
 // History returns the service of the notes as they were, over the connection of a client that [Dial] returned, and of those that share it.
 func (c *Client) History() kiokuv1.HistoryServiceClient {
 	return kiokuv1.NewHistoryServiceClient(c.shared)

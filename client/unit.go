@@ -2,36 +2,40 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/op"
 )
+
+// listUnits is the operation that lists units.
+var listUnits = op.Op[unit.ListRequest, memory.UnitList]{Name: "derive list", Route: unit.ListRoute}
 
 // Units returns the units that q selects; if words is not blank, only those that share words with it, best first. It returns
 // memory.ErrDeriveOff if derivation is off for the agent. q.UIDs and q.Filter must be empty.
 func (c *Client) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
 	if len(q.UIDs) > 0 {
-		return memory.UnitList{}, &memory.InputError{Field: "uids", Problem: "cannot be asked for over the service; GetUnit of Derive returns one"}
+		return memory.UnitList{}, &memory.InputError{Field: "uids", Problem: "cannot be asked for over the service; GET /v1/units/ID returns one"}
 	}
 	if f := q.Filter; len(f.Sources) > 0 || f.PathPrefix != "" || len(f.Where) > 0 || f.Since+f.Until != "" {
 		return memory.UnitList{}, &memory.InputError{Field: "filter", Problem: "cannot be applied to units over the service; Search applies it to those that it finds"}
 	}
+	if c.http == nil {
+		return memory.UnitList{}, memory.ErrDeriveOff
+	}
 	ctx, cancel := c.call(ctx)
 	defer cancel()
-	resp, err := c.Derive().ListUnits(ctx, &kiokuv1.ListUnitsRequest{
-		Agent: c.agent, Kinds: q.Kinds, Entity: q.Entity, Predicate: q.Predicate, States: q.States, AsOfTime: kiokuv1.TimeOf(q.AsOf),
-		BelievedTime: kiokuv1.TimeOf(q.BelievedAt), IncludeSuperseded: q.IncludeSuperseded, MaxSensitivity: q.MaxSensitivity.String(),
-		After: q.After, Limit: int32Of(q.Limit), Query: words,
+	list, err := listUnits.Call(ctx, c.http, unit.ListRequest{
+		Agent: c.agent, Kinds: q.Kinds, Entity: q.Entity, Predicate: q.Predicate, States: q.States, AsOf: q.AsOf, Believed: q.BelievedAt,
+		IncludeSuperseded: q.IncludeSuperseded, MaxSensitivity: q.MaxSensitivity.String(), After: q.After, Limit: q.Limit, Query: words,
 	})
 	if err != nil {
-		return memory.UnitList{}, c.failed("list units", err)
-	}
-	list := memory.UnitList{Total: int(resp.GetTotalCount()), Withheld: int(resp.GetWithheldCount()), Next: resp.GetNext()}
-	for _, u := range resp.GetUnits() {
-		list.Units = append(list.Units, UnitOf(u))
+		return memory.UnitList{}, fmt.Errorf("list units of %s: %w", c.target, err)
 	}
 	return list, nil
 }

@@ -2,7 +2,6 @@ package derive
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,13 +121,14 @@ func (s *Service) History(ctx context.Context, id string, ceiling memory.Sensiti
 	}
 	var shown []unit.Version
 	for _, v := range versions {
-		var was memory.Unit
-		if json.Unmarshal([]byte(v.Payload), &was) != nil || was.Sensitivity > ceiling {
+		was, err := v.Was()
+		if err != nil || was.Sensitivity > ceiling {
 			continue
 		}
 		if was.State == memory.StateConflict && ceiling < memory.Secret && !slices.ContainsFunc(was.Fact.Opposes, func(uid string) bool { return !hides(uid) }) {
 			continue // that it was in conflict tells of what is hidden
 		}
+		v.Unit = was
 		shown = append(shown, v)
 	}
 	return shown, nil

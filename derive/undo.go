@@ -2,7 +2,6 @@ package derive
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -23,8 +22,8 @@ func (s *Service) undo(ctx context.Context, u memory.Unit, note string) (lines [
 	if err != nil {
 		return nil, err
 	}
-	var before memory.Unit
-	if err := json.Unmarshal([]byte(then), &before); err != nil {
+	before, err := unit.Version{Payload: then}.Was()
+	if err != nil {
 		return nil, fmt.Errorf("read a version of %s: %w", u.UID, err)
 	}
 	d := unit.Decision{Verb: unit.DecideCorrect, Kind: u.Kind, Target: u.UID, Note: note}

@@ -31,10 +31,10 @@ func TestUndoWritesWhatDiffers(t *testing.T) {
 		"what a newer note says": {fact, []func(*world, string){func(w *world, _ string) {
 			w.write("memory/2026-11-22.md", day(of("Ana", "City: Rome")))
 			w.derive()
-		}}, `"State":"validated"`},
+		}}, `"state":"validated"`},
 		"a loop that was closed": {func(w *world) memory.Unit { return w.units(memory.KindLoop)[0] }, []func(*world, string){func(w *world, id string) {
 			w.decide(unit.DecisionRequest{Verb: unit.DecideClose, ID: id})
-		}}, `"Status":"open"`},
+		}}, `"status":"open"`},
 		"a text with marks": {func(w *world) memory.Unit { return w.units(memory.KindLoop)[0] }, []func(*world, string){
 			correct(unit.Correction{Text: `写 "<b>" & } : {`}), correct(unit.Correction{Text: "other"})}, ` {"text":"写 \"<b>\" & } : {"}`},
 	} {

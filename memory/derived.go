@@ -1,8 +1,10 @@
 package memory
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -40,6 +42,28 @@ func (s Sensitivity) String() string {
 		return "secret"
 	}
 	return "normal"
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Sensitivity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Sensitivity) UnmarshalText(name []byte) error {
+	to, ok := ParseSensitivity(string(name))
+	if !ok {
+		return fmt.Errorf("%.20q is no sensitivity; it is normal, private or secret", name)
+	}
+	*s = to
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. What was stored before sensitivities had names in JSON has numbers.
+func (s *Sensitivity) UnmarshalJSON(data []byte) error {
+	if n, err := strconv.Atoi(string(data)); err == nil {
+		*s = Sensitivity(n)
+		return nil
+	}
+	return s.UnmarshalText(bytes.Trim(data, `"`))
 }
 
 // States of a unit.
@@ -122,43 +146,49 @@ func (h Hit) HasLinesOf(e Episode) bool { return e.StartLine <= h.EndLine && h.S
 // EntityRef names an entity in a claim.
 type EntityRef struct {
 	// Type and Name as in Entity. The owner of the memory is PERSON, UserName.
-	Type, Name string
+	Type string `json:"type"`
+	Name string `json:"name"`
 	// Qualifier as in Entity; mostly empty.
-	Qualifier string
+	Qualifier string `json:"qualifier,omitempty"`
 }
 
 // Unit is a remembered thing that was derived from claims or episodes.
 type Unit struct {
 	// ID in the index; 0 if it is not stored.
-	ID int64
+	ID int64 `json:"-"`
 	// UID names the unit for people and in decisions; it survives rebuilds. Hexadecimal digits.
-	UID string
+	UID string `json:"id"`
 	// Kind is KindFact, KindLoop or KindSummary.
-	Kind string
+	Kind string `json:"kind"`
 	// State is one of the constants State....
-	State string
+	State string `json:"state"`
+	// Text is the unit as one sentence, as a service tells it; empty in the index.
+	Text string `json:"text,omitempty"`
 	// OccurredAt is the time of the newest evidence; RecordedAt when the unit was first derived, ChangedAt when it last changed.
-	OccurredAt, RecordedAt, ChangedAt time.Time
+	OccurredAt time.Time `json:"occurred_at,omitzero"`
+	RecordedAt time.Time `json:"recorded_at,omitzero"`
+	ChangedAt  time.Time `json:"changed_at,omitzero"`
 	// Source is "rule", "model" or "person": who has said it last.
-	Source string
+	Source string `json:"source"`
 	// Trust is the best speaker of its evidence: SpeakerNote, SpeakerUser, SpeakerAssistant or SpeakerTool.
-	Trust string
+	Trust string `json:"trust"`
 	// Confidence and Salience in [0,1].
-	Confidence, Salience float64
+	Confidence float64 `json:"confidence"`
+	Salience   float64 `json:"salience"`
 	// Sensitivity is the greatest of its evidence, unless a person has decided otherwise.
-	Sensitivity Sensitivity
+	Sensitivity Sensitivity `json:"sensitivity"`
 	// Pinned by a person.
-	Pinned bool
+	Pinned bool `json:"pinned"`
 	// Version counts the changes, from 1.
-	Version int
+	Version int `json:"version"`
 	// Fact of a unit of KindFact, else nil.
-	Fact *Fact
+	Fact *Fact `json:"fact,omitempty"`
 	// Loop of a unit of KindLoop, else nil.
-	Loop *Loop
+	Loop *Loop `json:"loop,omitempty"`
 	// Summary of a unit of KindSummary, else nil.
-	Summary *Summary
+	Summary *Summary `json:"summary,omitempty"`
 	// Evidence of the unit, best first; never empty unless the state is StateOrphaned.
-	Evidence []Evidence
+	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
 // unitHalfLife is the age at which a unit is half as recent.
@@ -179,25 +209,26 @@ func (u Unit) Worth(now time.Time) float64 {
 // Fact says something about an entity.
 type Fact struct {
 	// Subject that it is about.
-	Subject EntityRef
+	Subject EntityRef `json:"subject"`
 	// Predicate says what about it.
-	Predicate string
+	Predicate string `json:"predicate"`
 	// Slot is the predicate under which opposed ones meet. Facts of one subject and slot can contradict each other.
-	Slot string
+	Slot string `json:"slot,omitempty"`
 	// Key is the hash of subject, predicate and normalised object.
-	Key string
+	Key string `json:"key"`
 	// Object as it was said.
-	Object string
+	Object string `json:"object"`
 	// ObjectEntity is the entity that the object is, nil if it is none.
-	ObjectEntity *EntityRef
+	ObjectEntity *EntityRef `json:"object_entity,omitempty"`
 	// From and To (YYYY-MM-DD or shorter) are when it holds in the world, To excluded; empty for no known bound.
-	From, To string
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 	// EffectiveAt is From, else the time of its first evidence.
-	EffectiveAt time.Time
+	EffectiveAt time.Time `json:"effective_at,omitzero"`
 	// SupersededBy is the UID of the fact that has taken its place; empty if none has.
-	SupersededBy string
+	SupersededBy string `json:"superseded_by,omitempty"`
 	// Opposes are the UIDs of the facts that it is in conflict with.
-	Opposes []string
+	Opposes []string `json:"conflicts,omitempty"`
 }
 
 // Statuses of a loop.
@@ -210,16 +241,18 @@ const (
 // Loop is something that is still to be done or answered.
 type Loop struct {
 	// Key is the hash of the normalised text.
-	Key string
+	Key string `json:"key"`
 	// Status is LoopOpen, LoopClosed or LoopExpired.
-	Status string
+	Status string `json:"status"`
 	// Text of what is open.
-	Text string
+	Text string `json:"text"`
 	// Due (YYYY-MM-DD), empty if not known.
-	Due string
+	Due string `json:"due,omitempty"`
 	// OpenedAt is the time of the first evidence; zero if not known. ExpiresAt is zero for a loop that does not expire. ClosedAt
 	// is zero unless it is closed.
-	OpenedAt, ExpiresAt, ClosedAt time.Time
+	OpenedAt  time.Time `json:"opened_at,omitzero"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	ClosedAt  time.Time `json:"closed_at,omitzero"`
 }
 
 // Scopes of summaries.
@@ -234,49 +267,51 @@ const (
 // Summary of episodes.
 type Summary struct {
 	// Scope is one of the constants Scope....
-	Scope string
+	Scope string `json:"scope"`
 	// Key says which one of its scope.
-	Key string
+	Key string `json:"key"`
 	// From and To are the days (YYYY-MM-DD) that it is about, both inclusive; empty if it has none.
-	From, To string
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 	// Text of the summary.
-	Text string
+	Text string `json:"text"`
 	// Events are the episodes that matter most.
-	Events []KeyEvent
+	Events []KeyEvent `json:"events,omitempty"`
 	// State of the relationship or notes about the person or topic; may be empty.
-	Relationship string
+	Relationship string `json:"relationship,omitempty"`
 	// InputSHA256 is the hash of what it was made from, in hexadecimal digits.
-	InputSHA256 string
+	InputSHA256 string `json:"input_sha256,omitempty"`
 	// Stale reports that the episodes have changed since.
-	Stale bool
+	Stale bool `json:"stale,omitempty"`
 }
 
 // KeyEvent is an episode that a summary cites.
 type KeyEvent struct {
 	// EpisodeUID of the episode.
-	EpisodeUID string
+	EpisodeUID string `json:"episode,omitempty"`
 	// Why it matters, or its quoted first sentence.
-	Why string
+	Why string `json:"why"`
 }
 
 // Evidence is where a unit is from. The lines are those of the file now.
 type Evidence struct {
 	// EpisodeUID of the episode.
-	EpisodeUID string
+	EpisodeUID string `json:"episode,omitempty"`
 	// Path of the file.
-	Path string
+	Path string `json:"path"`
 	// StartLine and EndLine in the file, from 1. In what package resolve returns they are relative to the episode.
-	StartLine, EndLine int
+	StartLine int `json:"start_line"`
+	EndLine   int `json:"end_line"`
 	// Quote is what stands there.
-	Quote string
+	Quote string `json:"quote"`
 	// Speaker of the lines.
-	Speaker string
+	Speaker string `json:"speaker"`
 	// Maker as in Claim.
-	Maker string
+	Maker string `json:"maker"`
 	// Confidence of the claim.
-	Confidence float64
+	Confidence float64 `json:"confidence"`
 	// At is the time of the episode; zero if it has none.
-	At time.Time
+	At time.Time `json:"at,omitzero"`
 }
 
 // UnitQuery asks for units.
@@ -311,11 +346,12 @@ type UnitQuery struct {
 // UnitList is a part of the units of a memory: conflicts first, then pinned ones, then the newest.
 type UnitList struct {
 	// Units; none if none is selected.
-	Units []Unit
+	Units []Unit `json:"units"`
 	// Total is the number of all units that the query selects; Withheld how many more lie above the ceiling.
-	Total, Withheld int
+	Total    int `json:"total"`
+	Withheld int `json:"withheld"`
 	// Next is the UID to continue after, empty at the end.
-	Next string
+	Next string `json:"next,omitempty"`
 }
 
 // Turn is one message of a conversation, for a search with context.

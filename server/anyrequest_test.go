@@ -105,22 +105,18 @@ func serveEverything(f *testing.F) []callable {
 	if err != nil {
 		f.Fatal(err)
 	}
-	deriveClient, stopDerive, err := s.LoopbackDerive()
-	if err != nil {
-		f.Fatal(err)
-	}
 	historyClient, stopHistory, err := s.LoopbackHistory()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() {
-		for _, end := range []func() error{stopHistory, stopDerive, stopAgents, stop, m.Close} {
+		for _, end := range []func() error{stopHistory, stopAgents, stop, m.Close} {
 			if err := end(); err != nil {
 				f.Error(err)
 			}
 		}
 	})
-	return callables(local, deriveClient, historyClient, agentClient)
+	return callables(local, historyClient, agentClient)
 }
 
 // FuzzAnyRequest sends foreign requests to every method: each is answered, or refused with a reason, and none is an internal
@@ -168,7 +164,7 @@ func FuzzAnyRequest(f *testing.F) {
 func TestCallablesAreTheMethodsWithoutStreams(t *testing.T) {
 	t.Parallel()
 	got := make(map[string]bool)
-	for _, c := range callables(kiokuv1.NewMemoryServiceClient(nil), kiokuv1.NewDeriveServiceClient(nil), kiokuv1.NewHistoryServiceClient(nil), kiokuv1.NewAgentServiceClient(nil)) {
+	for _, c := range callables(kiokuv1.NewMemoryServiceClient(nil), kiokuv1.NewHistoryServiceClient(nil), kiokuv1.NewAgentServiceClient(nil)) {
 		got[c.name] = true
 	}
 	unary := 0

@@ -64,7 +64,7 @@ var memoryStatuses = []struct {
 }{
 	{err: memory.ErrNoAgent, code: codes.NotFound, message: memory.ErrNoAgent.Error() + "; ListAgents of MemoryService lists those that you may reach"},
 	{err: memory.ErrNotFound, code: codes.NotFound, message: memory.ErrNotFound.Error() + "; use a path as a search result gives it"},
-	{err: memory.ErrNoUnit, code: codes.NotFound, message: memory.ErrNoUnit.Error() + "; ListUnits and ListEntities of DeriveService list their ids"},
+	{err: memory.ErrNoUnit, code: codes.NotFound, message: memory.ErrNoUnit.Error() + "; GET /v1/units and /v1/entities list their ids"},
 	{err: memory.ErrNoVersion, code: codes.NotFound, own: true},
 	{err: memory.ErrNoHistory, code: codes.FailedPrecondition, own: true},
 	{err: memory.ErrDeriveOff, code: codes.FailedPrecondition},

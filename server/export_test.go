@@ -34,15 +34,6 @@ func (s *Server) LoopbackAgents() (kiokuv1.AgentServiceClient, func() error, err
 	return kiokuv1.NewAgentServiceClient(conn), end, nil
 }
 
-// LoopbackDerive is Loopback for what is derived.
-func (s *Server) LoopbackDerive() (kiokuv1.DeriveServiceClient, func() error, error) {
-	conn, end, err := s.inside()
-	if err != nil {
-		return nil, nil, err
-	}
-	return kiokuv1.NewDeriveServiceClient(conn), end, nil
-}
-
 // LoopbackHistory is Loopback for the notes as they were.
 func (s *Server) LoopbackHistory() (kiokuv1.HistoryServiceClient, func() error, error) {
 	conn, end, err := s.inside()

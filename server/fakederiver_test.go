@@ -1,14 +1,13 @@
-package server_test
+package server
 
 import (
 	"context"
 
 	"kioku/derive/unit"
 	"kioku/memory"
-	"kioku/server"
 )
 
-var _ server.Deriver = (*fakeDeriver)(nil)
+var _ Deriver = (*fakeDeriver)(nil)
 
 // fakeDeriver answers with what its fields say, and with zero values if they say nothing.
 type fakeDeriver struct {

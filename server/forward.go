@@ -19,7 +19,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// forwarder answers the calls of MemoryService, DeriveService and HistoryService by those of another server. The rights of a caller are those that this server gives
+// forwarder answers the calls of MemoryService and HistoryService by those of another server. The rights of a caller are those that this server gives
 // it; the other server sees the token of this one.
 type forwarder struct {
 	*Server
@@ -37,7 +37,6 @@ type forwarded struct {
 // secrets needs it too.
 var readers = []protoreflect.Name{
 	"MemorySearch", "MemoryGet", "Explain", "Status", "ListAgents", "ListFiles", "ListLinks", "ListChunks", "MemoryMap", "Activity", "EstimateEmbedding", "WatchEvents", "ListRevisions",
-	"ListUnits", "GetUnit", "UnitHistory", "ListEntities", "DeriveStatus", "EstimateDerive",
 	"SearchPast",
 }
 
@@ -45,7 +44,7 @@ var readers = []protoreflect.Name{
 func (f forwarder) descs() ([]*grpc.ServiceDesc, error) {
 	var all []*grpc.ServiceDesc
 	for _, service := range []protoreflect.ServiceDescriptor{
-		kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService"), kiokuv1.File_kioku_v1_derive_proto.Services().ByName("DeriveService"),
+		kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService"),
 		kiokuv1.File_kioku_v1_history_proto.Services().ByName("HistoryService"),
 	} {
 		desc, err := f.desc(service)

@@ -38,7 +38,7 @@ func forwarding(t *testing.T, of server.Options, tokens *server.Tokens) string {
 	return l.Addr().String()
 }
 
-// The sidecar's port serves MemoryService, DeriveService and HistoryService too, with the same rights: each method answers each caller
+// The sidecar's port serves MemoryService and HistoryService too, with the same rights: each method answers each caller
 // for each agent as the memory service itself does with the same tokens, for secrets too.
 func TestForwardedMethodsHaveTheSameRights(t *testing.T) {
 	t.Parallel()
@@ -48,11 +48,10 @@ func TestForwardedMethodsHaveTheSameRights(t *testing.T) {
 	memories := func() map[string]server.Memory {
 		return map[string]server.Memory{"ann": &fakeMemory{history: noHistory{}}, "bob": &fakeMemory{history: noHistory{}}}
 	}
-	derivers := map[string]server.Deriver{"ann": &fakeDeriver{}, "bob": &fakeDeriver{}}
-	direct := dial(t, onTCP(t, server.Options{Agents: memories(), Derivers: derivers, Tokens: tokens()}))
-	forwarded := dial(t, forwarding(t, server.Options{Agents: memories(), Derivers: derivers}, tokens()))
+	direct := dial(t, onTCP(t, server.Options{Agents: memories(), Tokens: tokens()}))
+	forwarded := dial(t, forwarding(t, server.Options{Agents: memories()}, tokens()))
 	for _, service := range []protoreflect.ServiceDescriptor{
-		kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService"), kiokuv1.File_kioku_v1_derive_proto.Services().ByName("DeriveService"),
+		kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService"),
 		kiokuv1.File_kioku_v1_history_proto.Services().ByName("HistoryService"),
 	} {
 		implemented := 0
@@ -137,7 +136,7 @@ func TestForwardedCallsAnswerAsTheMemoryDoes(t *testing.T) {
 	if e, err := stream.Recv(); err != nil || e.GetEvent().GetKind() != indexer.SyncDone {
 		t.Errorf("event %v, %v", e, err)
 	}
-	wantServices(t, conn, "kioku.v1.AgentService", "kioku.v1.DeriveService", "kioku.v1.HistoryService", "kioku.v1.MemoryService")
+	wantServices(t, conn, "kioku.v1.AgentService", "kioku.v1.HistoryService", "kioku.v1.MemoryService")
 }
 
 // A memory service that is away is told as such, without the address of its socket.

@@ -127,7 +127,7 @@ func annAndBob(t *testing.T) *grpc.ClientConn {
 // agentMethods are the methods of all services that are for one agent.
 func agentMethods() []protoreflect.MethodDescriptor {
 	var out []protoreflect.MethodDescriptor
-	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_derive_proto, kiokuv1.File_kioku_v1_history_proto, kiokuv1.File_kioku_v1_agent_proto} {
+	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_history_proto, kiokuv1.File_kioku_v1_agent_proto} {
 		for i := range file.Services().Len() {
 			methods := file.Services().Get(i).Methods()
 			for j := range methods.Len() {

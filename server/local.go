@@ -24,13 +24,6 @@ func (s *Server) Local() kiokuv1.MemoryServiceClient {
 	return kiokuv1.NewMemoryServiceClient(conn)
 }
 
-// LocalDerive is Local for what is derived.
-func (s *Server) LocalDerive() kiokuv1.DeriveServiceClient {
-	conn := localConn{methods: map[string]localMethod{}}
-	kiokuv1.RegisterDeriveServiceServer(ownerRegistrar{conn, s}, deriveService{Server: s})
-	return kiokuv1.NewDeriveServiceClient(conn)
-}
-
 // LocalHistory is Local for the notes as they were.
 func (s *Server) LocalHistory() kiokuv1.HistoryServiceClient {
 	conn := localConn{methods: map[string]localMethod{}}

@@ -70,7 +70,7 @@ type Options struct {
 	// Council is served beside the memories; nil for none. The server does not close it.
 	Council *CouncilOptions
 	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService,
-	// DeriveService and HistoryService for the agents of its sidecars; nil forwards none.
+	// HistoryService for the agents of its sidecars; nil forwards none.
 	Memory grpc.ClientConnInterface
 	// MemoryHTTP reaches the same server over HTTP.
 	MemoryHTTP http.RoundTripper
@@ -328,7 +328,6 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 func (s *Server) register(r grpc.ServiceRegistrar) {
 	if len(s.opt.Agents) > 0 {
 		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
-		kiokuv1.RegisterDeriveServiceServer(r, deriveService{Server: s})
 		kiokuv1.RegisterHistoryServiceServer(r, historyService{Server: s})
 	} else if s.opt.Memory != nil {
 		for _, service := range s.forwards {

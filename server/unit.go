@@ -1,17 +1,10 @@
 package server
 
 import (
-	"encoding/json"
-	"fmt"
-
-	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
-
-// maxUnitText is the maximum number of bytes of a text that a person corrects.
-const maxUnitText = 4 << 10
 
 // unitMessage returns a unit with its text, and without evidence of which nothing is known.
 func unitMessage(u memory.Unit) *kiokuv1.Unit {
@@ -76,82 +69,5 @@ func evidence(e memory.Evidence) *kiokuv1.Evidence {
 	return &kiokuv1.Evidence{
 		Path: e.Path, StartLine: int32Of(e.StartLine), EndLine: int32Of(e.EndLine), Quote: e.Quote, Speaker: e.Speaker, Maker: e.Maker,
 		Confidence: e.Confidence, SaidTime: kiokuv1.TimeOf(e.At), Citation: e.Citation(),
-	}
-}
-
-// unitVersion returns a version with the unit as it was. It returns an error for a payload that is none.
-func unitVersion(v unit.Version) (*kiokuv1.UnitVersion, error) {
-	var was memory.Unit
-	if err := json.Unmarshal([]byte(v.Payload), &was); err != nil {
-		return nil, fmt.Errorf("read version %d of unit %s: %w", v.Version, v.UID, err)
-	}
-	return &kiokuv1.UnitVersion{
-		Version: int32Of(v.Version), Reason: v.Reason, Unit: unitMessage(was), Model: v.Model, Contract: v.Contract, RecordedTime: kiokuv1.TimeOf(v.RecordedAt),
-	}, nil
-}
-
-func entity(e unit.Entity) *kiokuv1.Entity {
-	return &kiokuv1.Entity{
-		Id: e.UID, Type: e.Type, Name: e.Name, Qualifier: e.Qualifier, Aliases: e.Aliases, MergedInto: e.MergedInto,
-		MentionCount: int32Of(e.Mentions), LastSeenTime: kiokuv1.TimeOf(e.LastSeen),
-		Relations: convertAll(e.Relations, relation),
-	}
-}
-
-func relation(r unit.Relation) *kiokuv1.Relation {
-	return &kiokuv1.Relation{Source: r.Source, Kind: r.Kind, Target: r.Target, Citation: r.Citation, EpisodeCount: int32Of(r.Episodes)}
-}
-
-func twins(t unit.Twins) *kiokuv1.Twins {
-	return &kiokuv1.Twins{First: entity(t.First), Second: entity(t.Second), Reason: t.Reason}
-}
-
-func decided(d unit.Decided) *kiokuv1.Decided {
-	out := &kiokuv1.Decided{Decision: d.Line, Remaining: d.Remaining}
-	if d.Unit != nil {
-		out.Unit = unitMessage(*d.Unit)
-	}
-	if d.Entity != nil {
-		out.Entity = entity(*d.Entity)
-	}
-	return out
-}
-
-func deriveProgress(p unit.DeriveProgress) *kiokuv1.RunDeriveResponse {
-	return &kiokuv1.RunDeriveResponse{Step: p.Step, DoneCount: int32Of(p.Done), TotalCount: int32Of(p.Total), Text: clip(p.Text, 500)}
-}
-
-// maxDeriveList is the maximum number of entries in each list of a status.
-const maxDeriveList = 100
-
-func deriveStatus(st unit.DeriveStatus) *kiokuv1.DeriveStatusResponse {
-	return &kiokuv1.DeriveStatusResponse{
-		Enabled: true, Model: st.Model, Problem: clip(st.Problem, 500), EpisodeCount: int32Of(st.Episodes), PendingCount: int32Of(st.Pending),
-		UnextractedCount: int32Of(st.Unextracted), Units: counts(st.Units), Entities: counts(st.Entities), Jobs: counts(st.Jobs),
-		Parked: convertAll(st.Parked[:min(len(st.Parked), maxDeriveList)], parkedJob), Rejected: counts(st.Rejected),
-		TodayTokens: int64(st.TokensToday), MaxDayTokens: int64(st.MaxTokensPerDay), TodayCalls: int32Of(st.CallsToday),
-		HourCalls: int32Of(st.CallsThisHour), MaxHourCalls: int32Of(st.MaxCallsPerHour), BudgetExhausted: st.BudgetExhausted,
-		CachedAnswerCount: int32Of(st.CachedAnswers), PrivateCount: int32Of(st.Private), SecretCount: int32Of(st.Secret),
-		ConflictCount: int32Of(st.Conflicts), ViewDir: st.ViewDir, EditedViews: st.EditedViews[:min(len(st.EditedViews), maxDeriveList)],
-		BadDecisions: st.BadDecisions[:min(len(st.BadDecisions), maxDeriveList)], OldestJobTime: kiokuv1.TimeOf(st.OldestJob),
-	}
-}
-
-// counts returns the counts of a status, nil for none.
-func counts(of map[string]int) map[string]int32 {
-	if len(of) == 0 {
-		return nil
-	}
-	out := make(map[string]int32, len(of))
-	for name, n := range of {
-		out[name] = int32Of(n)
-	}
-	return out
-}
-
-func parkedJob(j unit.ParkedJob) *kiokuv1.ParkedJob {
-	return &kiokuv1.ParkedJob{
-		Id: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: clip(j.Message, 1000), Answer: clip(j.Answer, 2<<10),
-		Episodes: j.Episodes[:min(len(j.Episodes), maxDeriveList)], ChangedTime: kiokuv1.TimeOf(j.ChangedAt),
 	}
 }

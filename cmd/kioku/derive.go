@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/status"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/derive/unit"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 func (a *app) deriveCmd() *cobra.Command {
@@ -28,8 +27,8 @@ func (a *app) deriveCmd() *cobra.Command {
 		a.deriveStatusCmd(), a.deriveEstimateCmd(), a.deriveRunCmd(), a.deriveRetryCmd(),
 		a.deriveListCmd(), a.deriveShowCmd(), a.deriveHistoryCmd(), a.deriveEntitiesCmd(), a.deriveExportCmd(),
 		a.deriveForgetCmd(), a.deriveCorrectCmd(), a.deriveMergeCmd(), a.deriveSplitCmd(),
-		a.pinCmd("pin", "Pin a unit: no machine replaces or expires it", false), a.pinCmd("unpin", "Take the pin of a unit away", true),
-		a.loopCmd("close", "Close an open loop", false), a.loopCmd("reopen", "Open a closed or expired loop again", true),
+		a.verbCmd(unit.DecidePin, "Pin a unit: no machine replaces or expires it"), a.verbCmd(unit.DecideUnpin, "Take the pin of a unit away"),
+		a.verbCmd(unit.DecideClose, "Close an open loop"), a.verbCmd(unit.DecideReopen, "Open a closed or expired loop again"),
 		a.deriveUndoCmd(),
 	)
 	return cmd
@@ -65,36 +64,26 @@ var (
 // deriveError returns an error about what is derived in the words of the commands.
 func (a *app) deriveError(err error) error {
 	switch {
-	case errors.Is(err, memory.ErrDeriveOff) || reasonOf(err) == memory.Reason(memory.ErrDeriveOff):
+	case errors.Is(err, memory.ErrDeriveOff):
 		return errDeriveOff
-	case errors.Is(err, memory.ErrNoUnit) || reasonOf(err) == memory.Reason(memory.ErrNoUnit):
+	case errors.Is(err, memory.ErrNoUnit):
 		return errNoUnit
 	}
 	return err
 }
 
-// reasonOf returns the name that a daemon gives an error, "" for none.
-func reasonOf(err error) string {
-	for _, d := range status.Convert(err).Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == memory.ErrorDomain {
-			return info.GetReason()
-		}
-	}
-	return ""
-}
-
 // entityID returns the id of an entity below a ceiling that is named by its id, the beginning of one, its name or an alias.
 func entityID(ctx context.Context, c *connect.Client, name, ceiling string) (string, error) {
-	resp, err := c.Derive.ListEntities(ctx, &kiokuv1.ListEntitiesRequest{Agent: c.Agent, Name: name, Limit: 1000, MaxSensitivity: ceiling})
+	list, err := entitiesCalled(ctx, c, name, ceiling)
 	if err != nil {
 		return "", err
 	}
-	var exact, named []*kiokuv1.Entity
-	for _, e := range resp.GetEntities() {
-		if isCalled(e, name) && e.GetMergedInto() == "" {
+	var exact, named []unit.Entity
+	for _, e := range list {
+		if isCalled(e, name) && e.MergedInto == "" {
 			exact = append(exact, e)
 		}
-		if strings.EqualFold(e.GetName(), name) && e.GetMergedInto() == "" {
+		if strings.EqualFold(e.Name, name) && e.MergedInto == "" {
 			named = append(named, e)
 		}
 	}
@@ -103,20 +92,26 @@ func entityID(ctx context.Context, c *connect.Client, name, ceiling string) (str
 	}
 	switch {
 	case len(exact) == 1:
-		return exact[0].GetId(), nil
+		return exact[0].UID, nil
 	case len(exact) > 1:
 		return "", render.Misuse("%q is the name of several: %s; name one by its id", name, candidates(exact))
 	case isID(name):
 		return name, nil
-	case len(resp.GetEntities()) > 0:
-		return "", render.Misuse("nobody and nothing is called %q; did you mean %s?", name, candidates(resp.GetEntities()))
+	case len(list) > 0:
+		return "", render.Misuse("nobody and nothing is called %q; did you mean %s?", name, candidates(list))
 	}
 	return "", render.Misuse("nobody and nothing is called %q; kioku derive entities lists who and what is known", name)
 }
 
+// entitiesCalled returns the entities whose names or aliases begin with a name.
+func entitiesCalled(ctx context.Context, c *connect.Client, name, ceiling string) ([]unit.Entity, error) {
+	list, err := server.Derive.Entities.Call(ctx, c.Conn, server.EntityRequest{OfAgent: server.OfAgent{Agent: c.Agent}, Name: name, Limit: 1000, MaxSensitivity: ceiling})
+	return list.Entities, err
+}
+
 // isCalled reports whether a text is the name or an alias of an entity, in any case.
-func isCalled(e *kiokuv1.Entity, name string) bool {
-	for _, n := range append([]string{e.GetName()}, e.GetAliases()...) {
+func isCalled(e unit.Entity, name string) bool {
+	for _, n := range append([]string{e.Name}, e.Aliases...) {
 		if strings.EqualFold(n, name) {
 			return true
 		}
@@ -130,10 +125,10 @@ func isID(text string) bool {
 }
 
 // candidates names at most five entities with their ids.
-func candidates(list []*kiokuv1.Entity) string {
+func candidates(list []unit.Entity) string {
 	ids := make([]string, 0, len(list))
 	for _, e := range list {
-		ids = append(ids, e.GetId())
+		ids = append(ids, e.UID)
 	}
 	var named []string
 	for i, short := range render.ShortIDs(ids) {
@@ -141,7 +136,7 @@ func candidates(list []*kiokuv1.Entity) string {
 			named = append(named, "...")
 			break
 		}
-		named = append(named, fmt.Sprintf("%s %s (%s)", short, list[i].GetName(), strings.ToLower(list[i].GetType())))
+		named = append(named, fmt.Sprintf("%s %s (%s)", short, list[i].Name, strings.ToLower(list[i].Type)))
 	}
 	return strings.Join(named, ", ")
 }
@@ -154,10 +149,10 @@ func (a *app) completeUnits(cmd *cobra.Command, args []string, begun string) ([]
 	a.readOnly, a.Stderr = true, discard{}
 	var ids []string
 	_ = a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-		list, err := c.Derive.ListUnits(cmd.Context(), &kiokuv1.ListUnitsRequest{Agent: c.Agent, Limit: 1000})
-		for _, u := range list.GetUnits() {
-			if short := u.GetId()[:min(len(u.GetId()), 8)]; strings.HasPrefix(short, begun) {
-				ids = append(ids, short+"\t"+render.CleanLine(u.GetText()))
+		list, err := server.Derive.List.Call(cmd.Context(), c.Conn, unit.ListRequest{Agent: c.Agent, Limit: 1000})
+		for _, u := range list.Units {
+			if short := u.UID[:min(len(u.UID), 8)]; strings.HasPrefix(short, begun) {
+				ids = append(ids, short+"\t"+render.CleanLine(u.Text))
 			}
 		}
 		return err

@@ -8,18 +8,25 @@ import (
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/derive/unit"
+	"kioku/memory"
+	"kioku/server"
 )
 
 // upper returns a type of entities as it is stored.
 func upper(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-// decisionCmd returns a command that makes a decision about what its first argument names.
-func (a *app) decisionCmd(cmd *cobra.Command, decide func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error)) *cobra.Command {
+// decisionCmd returns a command that makes the decision that its arguments say.
+func (a *app) decisionCmd(cmd *cobra.Command, decide func(ctx context.Context, c *connect.Client, args []string) (unit.DecisionRequest, error)) *cobra.Command {
 	note := ""
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withDecisions(cmd.Context(), func(c *connect.Client) error {
-			done, err := decide(cmd.Context(), c, args, note)
+			req, err := decide(cmd.Context(), c, args)
+			if err != nil {
+				return err
+			}
+			req.Note = note
+			done, err := server.Derive.Decide.Call(cmd.Context(), c.Conn, server.Decision{OfAgent: server.OfAgent{Agent: c.Agent}, DecisionRequest: req})
 			if err != nil {
 				return err
 			}
@@ -31,69 +38,50 @@ func (a *app) decisionCmd(cmd *cobra.Command, decide func(ctx context.Context, c
 }
 
 // tellDecided writes what was decided.
-func (a *app) tellDecided(done *kiokuv1.Decided) error {
+func (a *app) tellDecided(done unit.Decided) error {
 	err := a.Write(done, func(p *render.Page) {
 		switch {
-		case done.GetUnit() != nil:
-			p.Units([]*kiokuv1.Unit{done.GetUnit()})
-		case done.GetEntity() != nil:
-			p.Entities(&kiokuv1.ListEntitiesResponse{Entities: []*kiokuv1.Entity{done.GetEntity()}})
+		case done.Unit != nil:
+			p.Units([]memory.Unit{*done.Unit})
+		case done.Entity != nil:
+			p.Entities(unit.EntityList{Entities: []unit.Entity{*done.Entity}})
 		}
-		for _, place := range done.GetRemaining() {
+		for _, place := range done.Remaining {
 			p.Linef("%s", place)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if n := len(done.GetRemaining()); n > 0 {
+	if n := len(done.Remaining); n > 0 {
 		a.Notice("%s may still say it, and nothing is changed there: edit the notes if they are wrong", render.Count(n, "place"))
 	}
-	a.Notice("derived/decisions.md: %s", done.GetDecision())
+	a.Notice("derived/decisions.md: %s", done.Line)
 	return nil
 }
 
-func (a *app) pinCmd(name, short string, unpin bool) *cobra.Command {
+// verbCmd returns a command whose name is a verb that needs an id only.
+func (a *app) verbCmd(verb, short string) *cobra.Command {
 	return a.decisionCmd(&cobra.Command{
-		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
-	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
-		resp, err := c.Derive.Pin(ctx, &kiokuv1.PinRequest{Agent: c.Agent, Id: args[0], Unpin: unpin, Note: note})
-		return resp.GetDecided(), err
-	})
-}
-
-func (a *app) loopCmd(name, short string, reopen bool) *cobra.Command {
-	return a.decisionCmd(&cobra.Command{
-		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
-	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
-		resp, err := c.Derive.CloseLoop(ctx, &kiokuv1.CloseLoopRequest{Agent: c.Agent, Id: args[0], Reopen: reopen, Note: note})
-		return resp.GetDecided(), err
+		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
+	}, func(_ context.Context, _ *connect.Client, args []string) (unit.DecisionRequest, error) {
+		return unit.DecisionRequest{Verb: verb, ID: args[0]}, nil
 	})
 }
 
 func (a *app) deriveForgetCmd() *cobra.Command {
-	return a.decisionCmd(&cobra.Command{
-		Use: "forget ID", Short: "Forget a fact, loop or summary for good",
-		Long: "Forget a fact, loop or summary: it, its versions, its quotes and the cached answers about them are removed, and it does not come back\n" +
-			"when notes are derived again. Notes are not changed; the lines that still say it are listed, and where older versions of these notes are\n" +
-			"kept, with how to remove them.",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
-	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
-		resp, err := c.Derive.Forget(ctx, &kiokuv1.ForgetRequest{Agent: c.Agent, Id: args[0], Note: note})
-		return resp.GetDecided(), err
-	})
+	cmd := a.verbCmd(unit.DecideForget, "Forget a fact, loop or summary for good")
+	cmd.Long = "Forget a fact, loop or summary: it, its versions, its quotes and the cached answers about them are removed, and it does not come back\n" +
+		"when notes are derived again. Notes are not changed; the lines that still say it are listed, and where older versions of these notes are\n" +
+		"kept, with how to remove them."
+	return cmd
 }
 
 func (a *app) deriveUndoCmd() *cobra.Command {
-	return a.decisionCmd(&cobra.Command{
-		Use: "undo ID", Short: "Give a unit what it said in its version before",
-		Long: "Give a unit what it said in its version before, as a correction: derive history lists the versions. Pins are taken away with unpin,\n" +
-			"and closed loops opened with reopen.",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
-	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
-		resp, err := c.Derive.Undo(ctx, &kiokuv1.UndoRequest{Agent: c.Agent, Id: args[0], Note: note})
-		return resp.GetDecided(), err
-	})
+	cmd := a.verbCmd(unit.DecideUndo, "Give a unit what it said in its version before")
+	cmd.Long = "Give a unit what it said in its version before, as a correction: derive history lists the versions. Pins are taken away with unpin,\n" +
+		"and closed loops opened with reopen."
+	return cmd
 }
 
 func (a *app) deriveCorrectCmd() *cobra.Command {
@@ -105,19 +93,25 @@ func (a *app) deriveCorrectCmd() *cobra.Command {
 			"  kioku derive correct 9f3c21ab --sensitivity private",
 		Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeUnits,
 	}
-	a.decisionCmd(cmd, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
-		req := &kiokuv1.CorrectRequest{Agent: c.Agent, Id: args[0], Text: strings.Join(args[1:], " "), Sensitivity: sensitivity, Note: note}
+	a.decisionCmd(cmd, func(_ context.Context, _ *connect.Client, args []string) (unit.DecisionRequest, error) {
+		req := unit.DecisionRequest{Verb: unit.DecideCorrect, ID: args[0], Set: unit.Correction{Text: strings.Join(args[1:], " ")}}
 		for _, bound := range []struct {
 			flag  string
 			value *string
 			field **string
-		}{{"from", &from, &req.ValidFrom}, {"to", &to, &req.ValidTo}, {"due", &due, &req.Due}} {
+		}{{"from", &from, &req.Set.From}, {"to", &to, &req.Set.To}, {"due", &due, &req.Set.Due}} {
 			if cmd.Flags().Changed(bound.flag) {
 				*bound.field = bound.value
 			}
 		}
-		resp, err := c.Derive.Correct(ctx, req)
-		return resp.GetDecided(), err
+		if sensitivity != "" {
+			level, ok := memory.ParseSensitivity(sensitivity)
+			if !ok {
+				return req, render.Misuse("--sensitivity must be normal, private or secret, not %q", sensitivity)
+			}
+			req.Set.Sensitivity = &level
+		}
+		return req, nil
 	})
 	fl := cmd.Flags()
 	fl.StringVar(&from, "from", "", "`day`, month or year from which a fact holds; \"\" removes it")
@@ -133,17 +127,13 @@ func (a *app) deriveMergeCmd() *cobra.Command {
 		Use: "merge ENTITY INTO", Short: "Make one entity another name of a second one",
 		Long:    "Make one entity another name of a second one, which stays: their facts meet. Both are named by id, name or alias; split takes it back.",
 		Example: "  kioku derive merge \"Dario Rossi\" Dario", Args: cobra.ExactArgs(2), ValidArgsFunction: cobra.NoFileCompletions,
-	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
+	}, func(ctx context.Context, c *connect.Client, args []string) (unit.DecisionRequest, error) {
 		id, err := entityID(ctx, c, args[0], "secret")
 		if err != nil {
-			return nil, err
+			return unit.DecisionRequest{}, err
 		}
 		into, err := entityID(ctx, c, args[1], "secret")
-		if err != nil {
-			return nil, err
-		}
-		resp, err := c.Derive.MergeEntities(ctx, &kiokuv1.MergeEntitiesRequest{Agent: c.Agent, Id: id, Into: into, Note: note})
-		return resp.GetDecided(), err
+		return unit.DecisionRequest{Verb: unit.DecideMerge, ID: id, Into: into}, err
 	})
 }
 
@@ -152,31 +142,27 @@ func (a *app) deriveSplitCmd() *cobra.Command {
 		Use: "split ENTITY", Short: "Take the merge of an entity back",
 		Long: "Take the merge of an entity back. It is named by the id that kioku derive entities shows.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
+	}, func(ctx context.Context, c *connect.Client, args []string) (unit.DecisionRequest, error) {
 		id, err := mergedID(ctx, c, args[0])
-		if err != nil {
-			return nil, err
-		}
-		resp, err := c.Derive.SplitEntity(ctx, &kiokuv1.SplitEntityRequest{Agent: c.Agent, Id: id, Note: note})
-		return resp.GetDecided(), err
+		return unit.DecisionRequest{Verb: unit.DecideSplit, ID: id}, err
 	})
 }
 
 // mergedID returns the id of an entity that was merged and has a name, or the id that the name is.
 func mergedID(ctx context.Context, c *connect.Client, name string) (string, error) {
-	resp, err := c.Derive.ListEntities(ctx, &kiokuv1.ListEntitiesRequest{Agent: c.Agent, Name: name, Limit: 1000, MaxSensitivity: "secret"})
+	list, err := entitiesCalled(ctx, c, name, "secret")
 	if err != nil {
 		return "", err
 	}
-	var merged []*kiokuv1.Entity
-	for _, e := range resp.GetEntities() {
-		if e.GetMergedInto() != "" && isCalled(e, name) {
+	var merged []unit.Entity
+	for _, e := range list {
+		if e.MergedInto != "" && isCalled(e, name) {
 			merged = append(merged, e)
 		}
 	}
 	switch {
 	case len(merged) == 1:
-		return merged[0].GetId(), nil
+		return merged[0].UID, nil
 	case len(merged) > 1:
 		return "", render.Misuse("several merged entities are called %q: %s; name one by its id", name, candidates(merged))
 	case isID(name):

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/derive/unit"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // unitFlags select units.
@@ -20,7 +20,7 @@ type unitFlags struct {
 	asOf, believed      string
 	all                 bool
 	sensitivity, wanted string
-	limit               int32
+	limit               int
 }
 
 // ceilingFlag adds the flag for the ceiling.
@@ -40,45 +40,45 @@ func (f *unitFlags) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&f.asOf, "as-of", "", "what held in the world on this `day`: 2026-01-20 or 2026-01-20T15:04:05Z")
 	fl.StringVar(&f.believed, "believed", "", "what was derived by this `day`")
 	fl.BoolVarP(&f.all, "all", "a", false, "also what is superseded, closed or expired")
-	fl.Int32Var(&f.limit, "limit", 100, "maximum `number` of units, at most 1,000")
+	fl.IntVar(&f.limit, "limit", 100, "maximum `number` of units, at most 1,000")
 	ceilingFlag(cmd, &f.sensitivity, "private")
 }
 
 // request returns the request of the flags.
-func (f *unitFlags) request(ctx context.Context, c *connect.Client, zone *time.Location) (*kiokuv1.ListUnitsRequest, error) {
-	req := &kiokuv1.ListUnitsRequest{
+func (f *unitFlags) request(ctx context.Context, c *connect.Client, zone *time.Location) (unit.ListRequest, error) {
+	req := unit.ListRequest{
 		Agent: c.Agent, Kinds: f.kinds, Predicate: f.predicate, States: f.states, IncludeSuperseded: f.all, MaxSensitivity: f.sensitivity,
 		Limit: f.limit, Query: f.wanted,
 	}
 	var err error
 	if f.about != "" {
 		if req.Entity, err = entityID(ctx, c, f.about, f.sensitivity); err != nil {
-			return nil, err
+			return req, err
 		}
 	}
-	if req.AsOfTime, err = flagTime("as-of", f.asOf, zone); err != nil {
-		return nil, err
+	if req.AsOf, err = flagTime("as-of", f.asOf, zone); err != nil {
+		return req, err
 	}
-	req.BelievedTime, err = flagTime("believed", f.believed, zone)
+	req.Believed, err = flagTime("believed", f.believed, zone)
 	return req, err
 }
 
-// flagTime returns the time of a flag, nil if it is not given. A day means its end for --believed and its noon otherwise.
-func flagTime(flag, text string, zone *time.Location) (*timestamppb.Timestamp, error) {
+// flagTime returns the time of a flag, zero if it is not given. A day means its end for --believed and its noon otherwise.
+func flagTime(flag, text string, zone *time.Location) (time.Time, error) {
 	if text == "" {
-		return nil, nil
+		return time.Time{}, nil
 	}
 	if d, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
 		if flag == "believed" {
-			return timestamppb.New(d.AddDate(0, 0, 1).Add(-time.Second)), nil
+			return d.AddDate(0, 0, 1).Add(-time.Second), nil
 		}
-		return timestamppb.New(d.Add(12 * time.Hour)), nil
+		return d.Add(12 * time.Hour), nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return nil, render.Misuse("--%s must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", flag, text)
+		return time.Time{}, render.Misuse("--%s must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", flag, text)
 	}
-	return timestamppb.New(t), nil
+	return t, nil
 }
 
 func (a *app) deriveListCmd() *cobra.Command {
@@ -107,26 +107,31 @@ func (a *app) listUnits(ctx context.Context, c *connect.Client, f *unitFlags) er
 	if err != nil {
 		return err
 	}
-	list, err := c.Derive.ListUnits(ctx, req)
+	list, err := server.Derive.List.Call(ctx, c.Conn, req)
 	if err != nil {
 		return err
 	}
-	if err := a.Write(list, func(p *render.Page) { p.Units(list.GetUnits()) }); err != nil {
+	if err := a.Write(list, func(p *render.Page) { p.Units(list.Units) }); err != nil {
 		return err
 	}
-	n := len(list.GetUnits())
+	n := len(list.Units)
 	switch {
 	case n == 0:
 		a.Notice("no facts, loops or summaries are selected; kioku derive status tells what is derived")
-	case n < int(list.GetTotalCount()):
-		a.Notice("%d of %d units; --limit shows more", n, list.GetTotalCount())
+	case n < list.Total:
+		a.Notice("%d of %d units; --limit shows more", n, list.Total)
 	case !a.JSON:
 		a.Notice("%s", render.Count(n, "unit"))
 	}
-	if w := list.GetWithheldCount(); w > 0 {
+	if w := list.Withheld; w > 0 {
 		a.Notice("%s above the ceiling; --max-sensitivity secret shows all", render.Count(w, "unit"))
 	}
 	return nil
+}
+
+// unitID names a unit of the agent of a client, up to a ceiling.
+func unitID(c *connect.Client, id, ceiling string) server.UnitID {
+	return server.UnitID{OfAgent: server.OfAgent{Agent: c.Agent}, ID: id, MaxSensitivity: ceiling}
 }
 
 func (a *app) deriveShowCmd() *cobra.Command {
@@ -136,11 +141,11 @@ func (a *app) deriveShowCmd() *cobra.Command {
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				resp, err := c.Derive.GetUnit(cmd.Context(), &kiokuv1.GetUnitRequest{Agent: c.Agent, Id: args[0], MaxSensitivity: ceiling})
+				u, err := server.Derive.Show.Call(cmd.Context(), c.Conn, unitID(c, args[0], ceiling))
 				if err != nil {
 					return err
 				}
-				return a.Write(resp.GetUnit(), func(p *render.Page) { p.Unit(resp.GetUnit()) })
+				return a.Write(u, func(p *render.Page) { p.Unit(u) })
 			})
 		},
 	}
@@ -155,11 +160,11 @@ func (a *app) deriveHistoryCmd() *cobra.Command {
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				resp, err := c.Derive.UnitHistory(cmd.Context(), &kiokuv1.UnitHistoryRequest{Agent: c.Agent, Id: args[0], MaxSensitivity: ceiling})
+				versions, err := server.Derive.History.Call(cmd.Context(), c.Conn, unitID(c, args[0], ceiling))
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.UnitVersions(resp.GetVersions()) })
+				return a.Write(versions, func(p *render.Page) { p.UnitVersions(versions) })
 			})
 		},
 	}
@@ -168,7 +173,7 @@ func (a *app) deriveHistoryCmd() *cobra.Command {
 }
 
 func (a *app) deriveEntitiesCmd() *cobra.Command {
-	req := &kiokuv1.ListEntitiesRequest{}
+	req := server.EntityRequest{}
 	cmd := &cobra.Command{
 		Use: "entities [NAME]", Short: "List people, places, projects and topics, and those that are likely the same",
 		Example: "  kioku derive entities --type person\n  kioku derive entities da",
@@ -178,15 +183,15 @@ func (a *app) deriveEntitiesCmd() *cobra.Command {
 				req.Name = args[0]
 			}
 			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				req.Agent, req.Type = c.Agent, upper(req.GetType())
-				resp, err := c.Derive.ListEntities(cmd.Context(), req)
+				req.Agent, req.Type = c.Agent, upper(req.Type)
+				list, err := server.Derive.Entities.Call(cmd.Context(), c.Conn, req)
 				if err != nil {
 					return err
 				}
-				if err := a.Write(resp, func(p *render.Page) { p.Entities(resp) }); err != nil {
+				if err := a.Write(list, func(p *render.Page) { p.Entities(list) }); err != nil {
 					return err
 				}
-				if len(resp.GetEntities()) == 0 {
+				if len(list.Entities) == 0 {
 					a.Notice("nobody and nothing is known")
 				}
 				return nil
@@ -195,7 +200,7 @@ func (a *app) deriveEntitiesCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&req.Type, "type", "", "only this `type`: person, place, project, work, topic, org, other")
 	completeFlag(cmd, "type", "person", "place", "project", "work", "topic", "org", "other")
-	cmd.Flags().Int32Var(&req.Limit, "limit", 100, "maximum `number`, at most 1,000")
+	cmd.Flags().IntVar(&req.Limit, "limit", 100, "maximum `number`, at most 1,000")
 	ceilingFlag(cmd, &req.MaxSensitivity, "private")
 	return cmd
 }
@@ -218,19 +223,19 @@ func (a *app) deriveExportCmd() *cobra.Command {
 
 // exportUnits writes all units, page by page.
 func (a *app) exportUnits(ctx context.Context, c *connect.Client, ceiling string) error {
-	req := &kiokuv1.ListUnitsRequest{Agent: c.Agent, IncludeSuperseded: true, MaxSensitivity: ceiling, Limit: 500}
+	req := unit.ListRequest{Agent: c.Agent, IncludeSuperseded: true, MaxSensitivity: ceiling, Limit: 500}
 	for {
-		list, err := c.Derive.ListUnits(ctx, req)
+		list, err := server.Derive.List.Call(ctx, c.Conn, req)
 		if err != nil {
 			return err
 		}
-		for _, u := range list.GetUnits() {
+		for _, u := range list.Units {
 			if err := a.WriteJSON(u, ""); err != nil {
 				return err
 			}
 		}
-		if req.After = list.GetNext(); req.After == "" {
-			if w := list.GetWithheldCount(); w > 0 {
+		if req.After = list.Next; req.After == "" {
+			if w := list.Withheld; w > 0 {
 				a.Notice("%s above the ceiling not exported; --max-sensitivity raises it", render.Count(w, "unit"))
 			}
 			return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"strconv"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 func (a *app) deriveStatusCmd() *cobra.Command {
@@ -20,11 +19,11 @@ func (a *app) deriveStatusCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-				st, err := c.Derive.DeriveStatus(cmd.Context(), &kiokuv1.DeriveStatusRequest{Agent: c.Agent})
+				st, err := server.Derive.Status.Call(cmd.Context(), c.Conn, server.OfAgent{Agent: c.Agent})
 				if err != nil {
 					return err
 				}
-				if !st.GetEnabled() {
+				if !st.Enabled {
 					a.Notice("%v", errDeriveOff)
 				}
 				return a.Write(st, func(p *render.Page) { p.DeriveStatus(st, time.Now()) })
@@ -40,7 +39,7 @@ func (a *app) deriveEstimateCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				e, err := c.Derive.EstimateDerive(cmd.Context(), &kiokuv1.EstimateDeriveRequest{Agent: c.Agent, All: all})
+				e, err := server.Derive.Estimate.Call(cmd.Context(), c.Conn, server.AllEpisodes{OfAgent: server.OfAgent{Agent: c.Agent}, All: all})
 				if err != nil {
 					return err
 				}
@@ -77,28 +76,19 @@ func (a *app) deriveRunCmd() *cobra.Command {
 }
 
 // runDerive derives, shows the progress, and returns the status after it.
-func (a *app) runDerive(ctx context.Context, c *connect.Client, all bool) (*kiokuv1.DeriveStatusResponse, error) {
-	stream, err := c.Derive.RunDerive(ctx, &kiokuv1.RunDeriveRequest{Agent: c.Agent, All: all})
-	if err != nil {
-		return nil, err
-	}
+func (a *app) runDerive(ctx context.Context, c *connect.Client, all bool) (server.DeriveNow, error) {
 	m := a.Meter()
 	defer m.Run()()
-	var st *kiokuv1.DeriveStatusResponse
-	for {
-		r, err := stream.Recv()
+	for step, err := range server.Derive.Run.Call(ctx, c.Conn, server.AllEpisodes{OfAgent: server.OfAgent{Agent: c.Agent}, All: all}) {
 		switch {
-		case errors.Is(err, io.EOF) && st != nil:
-			return st, nil
-		case errors.Is(err, io.EOF):
-			return nil, errors.New("the service ended without a result")
 		case err != nil:
-			return nil, err
+			return server.DeriveNow{}, err
+		case step.Status != nil:
+			return *step.Status, nil
 		}
-		if st = r.GetStatus(); st == nil {
-			m.Derive(r)
-		}
+		m.Derive(step)
 	}
+	return server.DeriveNow{}, errors.New("the service ended without a result")
 }
 
 func (a *app) deriveRetryCmd() *cobra.Command {
@@ -106,22 +96,22 @@ func (a *app) deriveRetryCmd() *cobra.Command {
 		Use: "retry [JOB]", Short: "Put failed jobs of the model back into the queue: all, or one",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &kiokuv1.RetryJobRequest{}
+			req := server.JobID{}
 			if len(args) == 1 {
 				id, err := strconv.ParseInt(args[0], 10, 64)
 				if err != nil || id < 1 {
 					return render.Misuse("%q is no number of a job; kioku derive status lists them", args[0])
 				}
-				req.Id = id
+				req.ID = id
 			}
 			return a.withDecisions(cmd.Context(), func(c *connect.Client) error {
 				req.Agent = c.Agent
-				resp, err := c.Derive.RetryJob(cmd.Context(), req)
+				jobs, err := server.Derive.Retry.Call(cmd.Context(), c.Conn, req)
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) {
-					p.Linef("%s put back into the queue; kioku derive run works on them now", render.Count(resp.GetJobCount(), "job"))
+				return a.Write(jobs, func(p *render.Page) {
+					p.Linef("%s put back into the queue; kioku derive run works on them now", render.Count(jobs.Jobs, "job"))
 				})
 			})
 		},

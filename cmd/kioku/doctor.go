@@ -14,6 +14,7 @@ import (
 	"kioku/embed"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // diagnosis is the output of kioku doctor --json.
@@ -111,7 +112,9 @@ func (a *app) askMemory(ctx context.Context, s *doctor.Subject, c *connect.Clien
 	if c.Memory == nil {
 		s.Daemon = s.Status.GetVersion()
 	}
-	s.Derived, _ = c.Derive.DeriveStatus(ctx, &kiokuv1.DeriveStatusRequest{Agent: c.Agent}) // a daemon of before has none
+	if derived, err := server.Derive.Status.Call(ctx, c.Conn, server.OfAgent{Agent: c.Agent}); err == nil { // a daemon of before has none
+		s.Derived = &derived
+	}
 	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent})
 	for _, f := range list.GetFiles() {
 		if err == nil && f.GetSource() == memory.SourceMemory {

@@ -10,6 +10,7 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 func (a *app) statusCmd() *cobra.Command {
@@ -46,7 +47,7 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	if err != nil {
 		return err
 	}
-	derived, _ := c.Derive.DeriveStatus(ctx, &kiokuv1.DeriveStatusRequest{Agent: c.Agent}) // a daemon of before has none
+	derived, _ := server.Derive.Status.Call(ctx, c.Conn, server.OfAgent{Agent: c.Agent}) // a daemon of before has none
 	about, noCouncil := a.aboutCouncil(ctx, a.conf)
 	err = a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())

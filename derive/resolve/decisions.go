@@ -115,7 +115,7 @@ func isPinned(decisions []unit.Decision) bool {
 			pinned = false
 		case unit.DecideCorrect:
 			u := memory.Unit{Pinned: pinned}
-			if was := changeOf(d).was; was != nil && json.Unmarshal(was, &u) == nil {
+			if was := changeOf(d).was; was != nil && json.Unmarshal([]byte(unit.Modern(string(was))), &u) == nil {
 				pinned = u.Pinned
 			}
 		}

@@ -165,7 +165,7 @@ func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
 	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
 	now := find(t, facts(slot(t, "lives_in", moved)), "Lisbon")
 	was, err := resolve.Was(payload(now), payload(old))
-	if want := `{"was":{"Fact":{"SupersededBy":"","To":""},"State":"validated"}}`; was != want || err != nil {
+	if want := `{"was":{"fact":{"superseded_by":null,"to":null},"state":"validated"}}`; was != want || err != nil {
 		t.Errorf("the change is %s, %v; want %s", was, err, want)
 	}
 	s := slot(t, "lives_in", moved, decide(unit.DecideCorrect, old.UID, `{"text":"Faro"}`), decide(unit.DecideCorrect, old.UID, `{"text":null}`),

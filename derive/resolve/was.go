@@ -26,9 +26,9 @@ func Was(now, then string) (string, error) {
 		return "", err
 	}
 	differ := differing(a, b)
-	if fact, ok := differ["Fact"].(map[string]any); ok {
-		delete(fact, "Key")
-		delete(fact, "Subject")
+	if fact, ok := differ["fact"].(map[string]any); ok {
+		delete(fact, "key")
+		delete(fact, "subject")
 	}
 	if len(differ) == 0 {
 		return "", nil
@@ -42,13 +42,13 @@ func Was(now, then string) (string, error) {
 
 // decodeObject returns a JSON object with its numbers as they are written.
 func decodeObject(object string) (m map[string]any, err error) {
-	dec := json.NewDecoder(strings.NewReader(object))
+	dec := json.NewDecoder(strings.NewReader(unit.Modern(object)))
 	dec.UseNumber()
 	err = dec.Decode(&m)
 	return m, err
 }
 
-// differing returns the fields of then that are other than those of now, of objects in them too.
+// differing returns the fields of then that are other than those of now, of objects in them too. Fields that only now has are null.
 func differing(now, then map[string]any) map[string]any {
 	differ := map[string]any{}
 	for key, was := range then {
@@ -61,6 +61,11 @@ func differing(now, then map[string]any) map[string]any {
 			}
 		case !reflect.DeepEqual(now[key], was):
 			differ[key] = was
+		}
+	}
+	for key := range now {
+		if _, ok := then[key]; !ok {
+			differ[key] = nil
 		}
 	}
 	return differ

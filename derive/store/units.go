@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -315,14 +314,14 @@ func readSummary(u *memory.Unit) (dest []any, read func()) {
 // believed returns the units as they were derived by a time. args are those of selected.
 func (t *txn) believed(at time.Time, args []any) (units []memory.Unit) {
 	t.each(selectBelieved, append(args, at.UnixMicro()), func(scan func(...any)) {
-		var u memory.Unit
 		var id int64
 		var version int
 		var uid, payload string
 		var changed, recorded time.Time
 		var now memory.Sensitivity
 		scan(&id, &uid, &version, instant{&changed}, instant{&recorded}, &payload, &now)
-		if err := json.Unmarshal([]byte(payload), &u); err != nil {
+		u, err := unit.Version{Payload: payload}.Was()
+		if err != nil {
 			t.fail(fmt.Errorf("%w: a version of unit %s: %w", errDamaged, uid, err))
 			return
 		}

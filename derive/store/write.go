@@ -225,7 +225,7 @@ func makerOf(u memory.Unit) (contract, model string) {
 // canonicalUnit returns the canonical JSON of a unit: without its evidence, its number in the index, its version and the times at
 // which it was derived, and with all other times in UTC.
 func canonicalUnit(u memory.Unit) (string, error) {
-	u.ID, u.Version, u.Evidence = 0, 0, nil
+	u.ID, u.Version, u.Evidence, u.Text = 0, 0, nil, ""
 	u.RecordedAt, u.ChangedAt = time.Time{}, time.Time{}
 	u.OccurredAt = canonicalTime(u.OccurredAt)
 	if u.Fact != nil {

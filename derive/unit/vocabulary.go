@@ -9,36 +9,38 @@ import (
 // Entity is somebody or something that notes are about.
 type Entity struct {
 	// ID in the index, 0 if not stored.
-	ID int64
+	ID int64 `json:"-"`
 	// UID is a hash of type, norm and qualifier, in hexadecimal digits.
-	UID string
+	UID string `json:"id"`
 	// Type is PERSON, PLACE, PROJECT, WORK, TOPIC, ORG or OTHER, or one that the settings add.
-	Type string
+	Type string `json:"type"`
 	// Name as it is shown.
-	Name string
+	Name string `json:"name"`
 	// Qualifier tells two entities of one name apart; empty for the first.
-	Qualifier string
+	Qualifier string `json:"qualifier,omitempty"`
 	// Aliases as they are written in notes.
-	Aliases []string
+	Aliases []string `json:"aliases,omitempty"`
 	// MergedInto is the UID of the entity that stands for this one: a person has merged them, or notes say that this is another name
 	// of it; empty if none.
-	MergedInto string
+	MergedInto string `json:"merged_into,omitempty"`
 	// Mentions is the number of episodes that mention it.
-	Mentions int
+	Mentions int `json:"mentions"`
 	// LastSeen is the time of the newest of them.
-	LastSeen time.Time
+	LastSeen time.Time `json:"last_seen,omitzero"`
 	// Relations that it has to others, those that most episodes tell first; at most 20, and none unless they were asked for.
-	Relations []Relation
+	Relations []Relation `json:"relations,omitempty"`
 }
 
 // Relation is how two entities are related, as notes say.
 type Relation struct {
 	// Source and Target are the names of the entities, and Kind is what Target is to Source: friend, family, partner, likes ....
-	Source, Kind, Target string
+	Source string `json:"source"`
+	Kind   string `json:"kind"`
+	Target string `json:"target"`
 	// Citation is a line that says it, "memory/2026-03-02.md#L7".
-	Citation string
+	Citation string `json:"citation"`
 	// Episodes is the number of episodes that say it.
-	Episodes int
+	Episodes int `json:"episodes"`
 }
 
 // Mention says that an episode mentions an entity.
@@ -115,17 +117,20 @@ type Claim struct {
 // Version is one state that a unit was in.
 type Version struct {
 	// UID of the unit.
-	UID string
+	UID string `json:"id"`
 	// Version is the number of the version, from 1.
-	Version int
+	Version int `json:"version"`
 	// Reason is why it changed: "claims", "decision", "expired", or "rules" if the program or the vocabulary is another one.
-	Reason string
+	Reason string `json:"reason"`
 	// Payload is the canonical JSON of the unit, without evidence.
-	Payload string
+	Payload string `json:"-"`
+	// Unit is that unit, as the service that derives has read it; the zero value in the index.
+	Unit memory.Unit `json:"unit"`
 	// Model and Contract that made it, empty for a rule.
-	Model, Contract string
+	Model    string `json:"model,omitempty"`
+	Contract string `json:"contract,omitempty"`
 	// RecordedAt is the time of the change.
-	RecordedAt time.Time
+	RecordedAt time.Time `json:"recorded_at"`
 }
 
 // Decision is what a person has decided about a unit or an entity: a line of derived/decisions.md, the truth about it.

@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"kioku/memory"
 )
 
 // schemaOptions say how types look as JSON that have a form of their own.
 var schemaOptions = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[time.Time](): {Type: "string", Format: "date-time"},
+	reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
+	reflect.TypeFor[memory.Sensitivity](): {Type: "string", Enum: []any{"normal", "private", "secret"}},
 }}
 
 // SchemaOf returns the JSON Schema of a type of a request or an answer.

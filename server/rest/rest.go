@@ -59,7 +59,6 @@ func New(conn grpc.ClientConnInterface) *Handler {
 	)
 	ctx := context.Background() // none uses it, and all always return nil
 	_ = gateway.RegisterMemoryServiceHandlerClient(ctx, h.mux, kiokuv1.NewMemoryServiceClient(conn))
-	_ = gateway.RegisterDeriveServiceHandlerClient(ctx, h.mux, kiokuv1.NewDeriveServiceClient(conn))
 	_ = gateway.RegisterHistoryServiceHandlerClient(ctx, h.mux, kiokuv1.NewHistoryServiceClient(conn))
 	_ = gateway.RegisterAgentServiceHandlerClient(ctx, h.mux, kiokuv1.NewAgentServiceClient(conn))
 	return h

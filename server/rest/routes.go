@@ -67,7 +67,7 @@ func (r Route) matches(path string) bool {
 // Routes returns the routes of all methods, as the proto has them, in the order of their paths.
 func Routes() []Route {
 	var routes []Route
-	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_derive_proto, kiokuv1.File_kioku_v1_history_proto, kiokuv1.File_kioku_v1_agent_proto} {
+	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_history_proto, kiokuv1.File_kioku_v1_agent_proto} {
 		for i := range file.Services().Len() {
 			methods := file.Services().Get(i).Methods()
 			for j := range methods.Len() {

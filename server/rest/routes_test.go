@@ -18,7 +18,7 @@ import (
 func TestRoutesReachEveryMethod(t *testing.T) {
 	t.Parallel()
 	missing := map[string]bool{}
-	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_derive_proto, kiokuv1.File_kioku_v1_agent_proto} {
+	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_agent_proto} {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
 			for j := range service.Methods().Len() {
@@ -166,28 +166,6 @@ func TestNotesTakePathsInAnyLanguage(t *testing.T) {
 	}
 }
 
-// The id of a unit is in the path, of a GET and of a POST, and nowhere else.
-func TestUnitsTakeTheirIDFromThePath(t *testing.T) {
-	t.Parallel()
-	conn := &fakeConn{}
-	send(t, handler(t, conn), http.MethodGet, "/v1/units/9f3c21/history?maxSensitivity=normal", "")
-	_, request := conn.last()
-	history, _ := request.(*kiokuv1.UnitHistoryRequest)
-	if history.GetId() != "9f3c21" || history.GetMaxSensitivity() != "normal" {
-		t.Errorf("the history is asked with %v", request)
-	}
-	send(t, handler(t, conn), http.MethodPost, "/v1/units/9f3c21:forget", `{"note": "wrong person"}`)
-	_, request = conn.last()
-	forget, _ := request.(*kiokuv1.ForgetRequest)
-	if forget.GetId() != "9f3c21" || forget.GetNote() != "wrong person" {
-		t.Errorf("forgetting is asked with %v", request)
-	}
-	w := send(t, handler(t, &fakeConn{}), http.MethodPost, "/v1/units/9f3c21:forget", `{"id": "other"}`)
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "id: is in the path already") {
-		t.Errorf("a second id: %d %s", w.Code, w.Body)
-	}
-}
-
 // An unknown route is NOT_FOUND and names the near ones; another method of a path is 405 and names those that it takes.
 func TestUnknownRoutesNameTheNearOnes(t *testing.T) {
 	t.Parallel()
@@ -205,8 +183,6 @@ func TestUnknownRoutesNameTheNearOnes(t *testing.T) {
 		{"DELETE", "/v1/search", 405, "GET, HEAD, POST", "this path takes GET and HEAD and POST"},
 		{"PUT", "/v1/notes/MEMORY.md", 405, "GET, HEAD", "this path takes GET and HEAD"},
 		{"DELETE", "/v1/notes", 405, "GET, HEAD, POST", "this path takes GET and HEAD and POST"},
-		{"PUT", "/v1/units/9f3c21", 405, "GET, HEAD", "this path takes GET and HEAD"},
-		{"POST", "/v1/units/9f3c21/history", 405, "GET, HEAD", "this path takes GET and HEAD"},
 		{"POST", "/v1/openapi.json", 405, "GET, HEAD", "this path takes GET and HEAD"},
 	} {
 		w := send(t, h, tc.method, tc.target, "")

@@ -96,7 +96,7 @@ func (h *Handler) openStream(ctx context.Context, route Route, request proto.Mes
 
 // streamDesc returns the generated description of a stream.
 func streamDesc(route Route) *grpc.StreamDesc {
-	for _, service := range []*grpc.ServiceDesc{&kiokuv1.MemoryService_ServiceDesc, &kiokuv1.DeriveService_ServiceDesc, &kiokuv1.AgentService_ServiceDesc} {
+	for _, service := range []*grpc.ServiceDesc{&kiokuv1.MemoryService_ServiceDesc, &kiokuv1.AgentService_ServiceDesc} {
 		for i := range service.Streams {
 			if service.ServiceName+"/"+service.Streams[i].StreamName == route.fullMethod()[1:] {
 				return &service.Streams[i]

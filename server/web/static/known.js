@@ -36,23 +36,23 @@ function off() {
 function showParts(status) {
 	const nav = document.getElementById("parts");
 	nav.hidden = !status.enabled;
-	const counts = { loops: status.units?.["loop/validated"], conflicts: status.conflictCount, facts: status.units?.["fact/validated"] };
+	const counts = { loops: status.units?.["loop/validated"], conflicts: status.conflicts, facts: status.units?.["fact/validated"] };
 	replace(nav, Object.entries(parts).map(([name, title]) => h("a", { href: knownHref({ part: name }), "aria-current": !unit && !entity && part === name ? "page" : undefined },
 		title, counts[name] > 0 && h("span", { class: "num muted" }, ` ${number(counts[name])}`))));
 }
 
 // showStatus says what waits, what a model has cost, and what a person has to mend.
 function showStatus(s) {
-	const waiting = [s.pendingCount > 0 && `${count(s.pendingCount, "episode")} wait for the rules`, s.unextractedCount > 0 && s.model && `${count(s.unextractedCount, "episode")} wait for ${clean(s.model)}`].filter(Boolean);
+	const waiting = [s.pending > 0 && `${count(s.pending, "episode")} wait for the rules`, s.unextracted > 0 && s.model && `${count(s.unextracted, "episode")} wait for ${clean(s.model)}`].filter(Boolean);
 	replace(document.getElementById("status"),
 		s.problem && h("p", { class: "notice warn" }, clean(s.problem)),
-		s.budgetExhausted && h("p", { class: "notice warn" }, `The budget is used up (${number(s.todayTokens)} of ${number(s.maxDayTokens)} tokens today); the rest waits.`),
+		s.budget_exhausted && h("p", { class: "notice warn" }, `The budget is used up (${number(s.tokens_today)} of ${number(s.max_tokens_per_day)} tokens today); the rest waits.`),
 		waiting.length > 0 && h("p", { class: "small muted" }, `${waiting.join("; ")}.`),
-		s.badDecisions?.length > 0 && h("div", { class: "notice warn" }, h("p", {}, "Lines of derived/decisions.md that are no decisions:"), h("ul", {}, s.badDecisions.map((l) => words("li", { class: "small" }, l)))),
+		s.bad_decisions?.length > 0 && h("div", { class: "notice warn" }, h("p", {}, "Lines of derived/decisions.md that are no decisions:"), h("ul", {}, s.bad_decisions.map((l) => words("li", { class: "small" }, l)))),
 		s.parked?.length > 0 && h("details", { class: "notice warn" }, h("summary", {}, `${count(s.parked.length, "job")} failed and ${s.parked.length === 1 ? "waits" : "wait"} for you`),
 			h("ul", {}, s.parked.map((j) => h("li", {}, words("span", {}, `${j.kind}: ${j.message}`), " ",
 				h("button", { type: "button", onclick: (e) => retry(e.target, j.id) }, "Try again"))))),
-		s.editedViews?.length > 0 && h("p", { class: "small muted" }, `Edited by hand and therefore left alone: ${s.editedViews.map(clean).join(", ")}.`));
+		s.edited_views?.length > 0 && h("p", { class: "small muted" }, `Edited by hand and therefore left alone: ${s.edited_views.map(clean).join(", ")}.`));
 }
 
 async function retry(button, id) {
@@ -75,7 +75,7 @@ function none(title, text) {
 }
 
 function withheld(got) {
-	return got.withheldCount > 0 && h("p", { class: "small muted" }, `${count(got.withheldCount, "secret")} not shown.`);
+	return got.withheld > 0 && h("p", { class: "small muted" }, `${count(got.withheld, "secret")} not shown.`);
 }
 
 async function showOverview(status) {
@@ -84,15 +84,15 @@ async function showOverview(status) {
 		api("units", { kinds: "fact", limit: 8 }), api("entities", { limit: 24 })]);
 	const settling = conflicts.units.length > 0 && await pairs(conflicts.units);
 	const nothing = !facts.units.length && !loops.units.length && !names.entities.length;
-	if (nothing) return replace(view, none("Nothing is derived yet", `${count(status.episodeCount, "episode")} of notes ${status.episodeCount === 1 ? "is" : "are"} known. Facts come from bullets of MEMORY.md, loops from unticked boxes and TODO lines, names from headings, links and @names.`));
+	if (nothing) return replace(view, none("Nothing is derived yet", `${count(status.episodes, "episode")} of notes ${status.episodes === 1 ? "is" : "are"} known. Facts come from items of MEMORY.md, loops from unticked boxes and TODO lines, names from headings, links and @names.`));
 	const week = weeks.units.find((u) => u.summary?.scope === "weekly") || weeks.units[0];
 	replace(view,
 		conflicts.units.length > 0 && section("To settle", [h("p", { class: "muted" }, "These contradict each other, and no rule says which holds."), settling],
 			h("a", { href: knownHref({ part: "conflicts" }) }, "All conflicts")),
 		h("div", { class: loops.units.length || week ? "columns" : "" },
-			(loops.units.length > 0 || week) && h("div", { class: "stack" }, section("Open", cards(loops.units), loops.totalCount > loops.units.length && h("a", { href: knownHref({ part: "loops" }) }, `All ${number(loops.totalCount)}`)),
+			(loops.units.length > 0 || week) && h("div", { class: "stack" }, section("Open", cards(loops.units), loops.total > loops.units.length && h("a", { href: knownHref({ part: "loops" }) }, `All ${number(loops.total)}`)),
 				week && section(title(week), cards([week]))),
-			h("div", { class: "stack" }, section("Facts", cards(facts.units), facts.totalCount > facts.units.length && h("a", { href: knownHref({ part: "facts" }) }, `All ${number(facts.totalCount)}`)))),
+			h("div", { class: "stack" }, section("Facts", cards(facts.units), facts.total > facts.units.length && h("a", { href: knownHref({ part: "facts" }) }, `All ${number(facts.total)}`)))),
 		section("People and topics", [nameList(names.entities)], h("a", { href: knownHref({ part: "names" }) }, "All names")));
 }
 
@@ -124,13 +124,13 @@ async function showFacts() {
 		h("input", { type: "search", name: "q", value: about, placeholder: "Words of a fact", "aria-label": "Words of a fact", "data-search": true }),
 		h("label", { class: "check" }, h("input", { type: "checkbox", name: "past", checked: past }), "also what no longer holds"),
 		h("button", {}, "Find"));
-	replace(view, search, ...await paged({ kinds: "fact", query: about, includeSuperseded: past }, undefined,
-		none("No facts", about ? "No fact has these words." : "Facts come from bullets of MEMORY.md such as “- I live in Porto since October”.")));
+	replace(view, search, ...await paged({ kinds: "fact", query: about, include_superseded: past }, undefined,
+		none("No facts", about ? "No fact has these words." : "Facts come from items of MEMORY.md; a language model (derive.llm.model) draws them from prose too.")));
 }
 
 async function showLoops() {
 	const toggle = h("p", {}, h("a", { href: knownHref({ part: "loops", past: past ? "" : "1" }) }, past ? "Only what is open" : "Also what is closed or expired"));
-	replace(view, toggle, ...await paged({ kinds: "loop", includeSuperseded: past }, undefined, none("Nothing is open", "Open loops come from unticked boxes (- [ ]), TODO:, 要対応 and 待办.")));
+	replace(view, toggle, ...await paged({ kinds: "loop", include_superseded: past }, undefined, none("Nothing is open", "Open loops come from unticked boxes (- [ ]), TODO:, 要対応 and 待办.")));
 }
 
 async function showConflicts() {
@@ -144,7 +144,7 @@ async function showWeeks() {
 
 async function showUnit() {
 	const got = await api(`units/${encodeURIComponent(unit)}`);
-	replace(view, unitCard(got.unit, { changed: load, open: true }));
+	replace(view, unitCard(got, { changed: load, open: true }));
 }
 
 // pairs shows each conflict beside the facts that it contradicts, which may hold for themselves, so that one of them can be kept.
@@ -152,7 +152,7 @@ async function pairs(units) {
 	const known = new Map(units.map((u) => [u.id, u]));
 	const missing = [...new Set(units.flatMap((u) => u.fact?.conflicts || []))].filter((id) => !known.has(id)).slice(0, 20);
 	for (const got of await Promise.all(missing.map((id) => api(`units/${encodeURIComponent(id)}`).catch(() => null)))) {
-		if (got) known.set(got.unit.id, got.unit);
+		if (got) known.set(got.id, got);
 	}
 	const shown = new Set();
 	const groups = units.filter((u) => !shown.has(u.id)).map((u) => {
@@ -166,7 +166,7 @@ async function pairs(units) {
 
 async function keep(button, u) {
 	try {
-		await decide("units", u.id, "pin", { note: "settled on the page" });
+		await decide(u.id, "pin", { note: "settled on the page" });
 		announce("Settled");
 		load();
 	} catch (err) {
@@ -177,21 +177,21 @@ async function keep(button, u) {
 const typeNames = { PERSON: "People", PLACE: "Places", PROJECT: "Projects", WORK: "Works", TOPIC: "Topics", ORG: "Organisations", OTHER: "Others" };
 
 function nameList(entities) {
-	return h("ul", { class: "names" }, entities.filter((e) => !e.mergedInto).map((e) => h("li", {}, words("a", { href: knownHref({ entity: e.id }), "data-step": true }, e.name === "USER" ? "You" : e.name),
-		e.qualifier && h("span", { class: "small muted" }, ` (${clean(e.qualifier)})`), h("span", { class: "small muted num" }, ` ${number(e.mentionCount)}`))));
+	return h("ul", { class: "names" }, entities.filter((e) => !e.merged_into).map((e) => h("li", {}, words("a", { href: knownHref({ entity: e.id }), "data-step": true }, e.name === "USER" ? "You" : e.name),
+		e.qualifier && h("span", { class: "small muted" }, ` (${clean(e.qualifier)})`), h("span", { class: "small muted num" }, ` ${number(e.mentions)}`))));
 }
 
 async function showNames() {
 	const got = await api("entities", { limit: 1000 });
 	if (!got.entities.length) return replace(view, none("No names", "Names come from headings, [[links]], @names and the front matter field people."));
 	const byType = Object.groupBy ? Object.groupBy(got.entities, (e) => e.type) : got.entities.reduce((all, e) => ({ ...all, [e.type]: [...(all[e.type] || []), e] }), {});
-	const merged = got.entities.filter((e) => e.mergedInto);
+	const merged = got.entities.filter((e) => e.merged_into);
 	const name = (id) => got.entities.find((e) => e.id === id)?.name || id.slice(0, 8);
 	replace(view,
 		got.twins?.length > 0 && section("Perhaps the same", got.twins.map(twins)),
 		Object.entries(typeNames).concat(Object.keys(byType).filter((t) => !typeNames[t]).map((t) => [t, clean(t)]))
-			.map(([type, title]) => byType[type]?.some((e) => !e.mergedInto) && section(title, [nameList(byType[type])])),
-		merged.length > 0 && section("Merged", [h("ul", {}, merged.map((e) => h("li", {}, words("span", {}, e.name), " is another name of ", words("span", {}, name(e.mergedInto)), " ",
+			.map(([type, title]) => byType[type]?.some((e) => !e.merged_into) && section(title, [nameList(byType[type])])),
+		merged.length > 0 && section("Merged", [h("ul", {}, merged.map((e) => h("li", {}, words("span", {}, e.name), " is another name of ", words("span", {}, name(e.merged_into)), " ",
 			h("button", { type: "button", class: "quiet", onclick: (b) => settle(b.target, e.id, "split") }, "Split"))))]));
 }
 
@@ -203,7 +203,7 @@ function twins(t) {
 
 async function settle(button, id, verb, body) {
 	try {
-		await decide("entities", id, verb, body);
+		await decide(id, verb, body);
 		announce(verb === "merge" ? "Merged" : "Split");
 		load();
 	} catch (err) {
@@ -212,13 +212,13 @@ async function settle(button, id, verb, body) {
 }
 
 async function showEntity() {
-	const [names, units] = await Promise.all([api("entities", { limit: 1000 }), api("units", { entity, includeSuperseded: true, limit: 500 })]);
+	const [names, units] = await Promise.all([api("entities", { limit: 1000 }), api("units", { entity, include_superseded: true, limit: 500 })]);
 	const e = names.entities.find((n) => n.id.startsWith(entity));
 	if (!e) return replace(view, none("Nobody knows this name", "It may have been merged, or its notes are gone."));
 	const now = units.units.filter((u) => u.kind === "fact" && u.state !== "superseded"), before = units.units.filter((u) => u.kind === "fact" && u.state === "superseded");
 	replace(view,
 		h("header", { class: "entity" }, words("h2", {}, e.name === "USER" ? "You" : e.name), h("p", { class: "small muted" },
-			[typeNames[e.type] || clean(e.type), `in ${count(e.mentionCount, "episode")}`, e.lastSeenTime && `last ${ago(e.lastSeenTime)}`, e.aliases?.length > 0 && `also ${e.aliases.map(clean).join(", ")}`].filter(Boolean).join(" · ")),
+			[typeNames[e.type] || clean(e.type), `in ${count(e.mentions, "episode")}`, e.last_seen && `last ${ago(e.last_seen)}`, e.aliases?.length > 0 && `also ${e.aliases.map(clean).join(", ")}`].filter(Boolean).join(" · ")),
 			h("a", { href: href("/search", { q: e.name === "USER" ? "" : e.name }) }, "Search the notes")),
 		section("Summary", cards(units.units.filter((u) => u.kind === "summary" && u.summary.key.startsWith(entity)))),
 		section("Facts", cards(now)),

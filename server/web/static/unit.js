@@ -7,16 +7,15 @@ const speakers = { note: "in a note", user: "said by you", assistant: "said by t
 export const knownHref = (params) => href("/known", params);
 
 // decide sends a decision about a unit or an entity and returns what was decided.
-export async function decide(what, id, verb, body = {}) {
-	const got = await api(`${what}/${encodeURIComponent(id)}:${verb}`, {}, { body: { agent, ...body } });
-	return got.decided || {};
+export function decide(id, verb, body = {}) {
+	return api("derive/decisions", {}, { body: { agent, verb, id, ...body } });
 }
 
 // period returns when a fact holds, as "since 2026-10" or "2026-03 to 2026-10"; empty if nothing is known.
 export function period(f) {
-	if (f.validFrom && f.validTo) return `${f.validFrom} to ${f.validTo}`;
-	if (f.validFrom) return `since ${f.validFrom}`;
-	return f.validTo ? `until ${f.validTo}` : "";
+	if (f.from && f.to) return `${f.from} to ${f.to}`;
+	if (f.from) return `since ${f.from}`;
+	return f.to ? `until ${f.to}` : "";
 }
 
 const stateTags = { superseded: ["superseded", ""], conflict: ["in conflict", "warn"], archived: ["archived", ""] };
@@ -47,7 +46,7 @@ function sources(u) {
 	const item = (e) => h("li", {},
 		e.quote !== u.loop?.text && words("q", {}, e.quote || "…"),
 		h("span", { class: "from small muted" },
-			words("a", { class: "path", href: noteHref(e.path, e.startLine, e.endLine) }, `${e.path}:${e.startLine}${e.endLine > e.startLine ? `–${e.endLine}` : ""}`),
+			words("a", { class: "path", href: noteHref(e.path, e.start_line, e.end_line) }, `${e.path}:${e.start_line}${e.end_line > e.start_line ? `–${e.end_line}` : ""}`),
 			` ${speakers[e.speaker] || `said by ${clean(e.speaker)}`}`, e.maker && e.maker !== "rule" && ` · read by ${clean(e.maker)}`));
 	return [h("ul", { class: "sources" }, all.slice(0, 2).map(item)),
 		all.length > 2 && h("details", {}, h("summary", { class: "small" }, `${all.length - 2} more`), h("ul", { class: "sources" }, all.slice(2).map(item)))];
@@ -59,7 +58,7 @@ export function unitCard(u, { changed, open = false } = {}) {
 	const card = h("article", { class: `panel unit ${u.state}`, id: `u-${u.id}`, tabindex: -1, "data-step": true, "aria-label": clean(u.text) });
 	const act = async (verb, body, said) => {
 		try {
-			const got = await decide("units", u.id, verb, body);
+			const got = await decide(u.id, verb, body);
 			announce(said);
 			if (got.remaining?.length) showRemaining(below, got.remaining, changed);
 			else changed?.(got.unit);
@@ -72,14 +71,14 @@ export function unitCard(u, { changed, open = false } = {}) {
 	card.append(...[
 		h("header", {},
 			u.loop && h("input", { type: "checkbox", checked: u.loop.status === "closed", "aria-label": `Done: ${clean(u.loop.text)}`,
-				onchange: (e) => act("close", { reopen: !e.target.checked }, e.target.checked ? "Closed" : "Opened again") }),
+				onchange: (e) => act(e.target.checked ? "close" : "reopen", {}, e.target.checked ? "Closed" : "Opened again") }),
 			say),
 		h("p", { class: "tags" }, tags(u)),
-		u.summary && events(u.summary),
+		u.summary && events(u),
 		u.summary?.relationship && words("p", { class: "small" }, u.summary.relationship),
 		...[!u.summary?.events?.length && sources(u)].flat(),
 		h("div", { class: "acts" },
-			h("button", { type: "button", class: "quiet", "aria-pressed": String(u.pinned), onclick: () => act("pin", { unpin: u.pinned }, u.pinned ? "No longer pinned" : "Pinned") }, u.pinned ? "Unpin" : "Pin"),
+			h("button", { type: "button", class: "quiet", "aria-pressed": String(u.pinned), onclick: () => act(u.pinned ? "unpin" : "pin", {}, u.pinned ? "No longer pinned" : "Pinned") }, u.pinned ? "Unpin" : "Pin"),
 			h("button", { type: "button", class: "quiet", onclick: () => correction(below, u, act) }, "Correct…"),
 			h("button", { type: "button", class: "quiet", onclick: () => forgetting(below, u, act) }, "Forget…"),
 			h("button", { type: "button", class: "quiet", onclick: () => history(below, u, act) }, "History"),
@@ -90,12 +89,12 @@ export function unitCard(u, { changed, open = false } = {}) {
 	return card;
 }
 
-function events(s) {
-	if (!s.events?.length) return null;
-	return h("ul", { class: "events" }, s.events.map((e) => {
-		const [path, lines] = (e.citation || "").split("#");
-		const from = Number(/L(\d+)/.exec(lines || "")?.[1] || 0);
-		return h("li", {}, words("span", {}, e.why), " ", path && words("a", { class: "path small", href: noteHref(path, from) }, `${path}:${from}`));
+// events lists the events of a summary, with where its evidence has them.
+function events(u) {
+	if (!u.summary.events?.length) return null;
+	return h("ul", { class: "events" }, u.summary.events.map((e) => {
+		const at = u.evidence?.find((from) => from.episode === e.episode);
+		return h("li", {}, words("span", {}, e.why), " ", at && words("a", { class: "path small", href: noteHref(at.path, at.start_line) }, `${at.path}:${at.start_line}`));
 	}));
 }
 
@@ -127,17 +126,17 @@ function correction(below, u, act) {
 	const form = h("form", { class: "correct", onsubmit: (event) => {
 		event.preventDefault();
 		const got = Object.fromEntries(new FormData(form));
-		const body = {};
-		if (got.text !== current) body.text = got.text;
-		if (u.fact && got.from !== (u.fact.validFrom || "")) body.validFrom = got.from;
-		if (u.fact && got.to !== (u.fact.validTo || "")) body.validTo = got.to;
-		if (u.loop && got.due !== (u.loop.due || "")) body.due = got.due;
-		if (got.sensitivity !== u.sensitivity) body.sensitivity = got.sensitivity;
-		if (!Object.keys(body).length) return replace(below);
-		act("correct", body, "Corrected");
+		const set = {};
+		if (got.text !== current) set.text = got.text;
+		if (u.fact && got.from !== (u.fact.from || "")) set.from = got.from;
+		if (u.fact && got.to !== (u.fact.to || "")) set.to = got.to;
+		if (u.loop && got.due !== (u.loop.due || "")) set.due = got.due;
+		if (got.sensitivity !== u.sensitivity) set.sensitivity = got.sensitivity;
+		if (!Object.keys(set).length) return replace(below);
+		act("correct", { set }, "Corrected");
 	} },
 	field(u.fact ? `${clean(u.fact.predicate.replaceAll("_", " "))}` : "Text", "text", current),
-	u.fact && [field("From", "from", u.fact.validFrom, "2026-10-01"), field("Until", "to", u.fact.validTo, "2026-12")],
+	u.fact && [field("From", "from", u.fact.from, "2026-10-01"), field("Until", "to", u.fact.to, "2026-12")],
 	u.loop && field("Due", "due", u.loop.due, "2026-12-01"),
 	h("label", {}, h("span", { class: "label" }, "Sensitivity"), choice),
 	h("div", { class: "row" }, h("button", { class: "primary" }, "Save"), h("button", { type: "button", class: "quiet", onclick: () => replace(below) }, "Cancel")));
@@ -150,11 +149,10 @@ const reasons = { claims: "the notes", decision: "a decision", expired: "it expi
 async function history(below, u, act) {
 	replace(below, h("p", { class: "loading" }, "Reading the history…"));
 	try {
-		const got = await api(`units/${encodeURIComponent(u.id)}/history`);
-		const versions = got.versions || [];
+		const versions = await api(`units/${encodeURIComponent(u.id)}/history`);
 		replace(below, h("div", { class: "history" }, h("h4", {}, count(versions.length, "version")),
 			h("ol", {}, versions.map((v, i) => h("li", {},
-				h("time", { class: "small muted num", datetime: v.recordedTime }, `${day(String(v.recordedTime).slice(0, 10))}`),
+				h("time", { class: "small muted num", datetime: v.recorded_at }, `${day(String(v.recorded_at).slice(0, 10))}`),
 				words("span", {}, v.unit?.text || v.unit?.summary?.text || ""),
 				v.unit?.fact && period(v.unit.fact) && h("span", { class: "tag num" }, period(v.unit.fact)),
 				v.unit?.state && v.unit.state !== "validated" && h("span", { class: "tag" }, v.unit.state),

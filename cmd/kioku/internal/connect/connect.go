@@ -50,8 +50,6 @@ type Connector struct {
 // Client calls the service for one agent, in a daemon or in this process.
 type Client struct {
 	kiokuv1.MemoryServiceClient
-	// Derive calls what derives from the notes of the agent.
-	Derive kiokuv1.DeriveServiceClient
 	// History searches what notes said before.
 	History kiokuv1.HistoryServiceClient
 	// Conn reaches the operations of the service.
@@ -284,7 +282,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), History: srv.LocalHistory(), Conn: srv.LocalOperations(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
+		MemoryServiceClient: srv.Local(), History: srv.LocalHistory(), Conn: srv.LocalOperations(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
 		recalling: recalling, Workspace: place.Workspace,
 		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil

@@ -210,8 +210,8 @@ func (k *Connector) client(ctx context.Context, conn *client.Client, served *kio
 	}
 	w.place.Agent = id
 	return &Client{
-		MemoryServiceClient: conn.Service(), Derive: kiokuv1.NewDeriveServiceClient(conn.Conn()),
-		History: kiokuv1.NewHistoryServiceClient(conn.Conn()), Conn: conn.HTTP(), remote: conn.For(id), from: k, wanted: w, need: n, Agent: id, Workspace: folder,
+		MemoryServiceClient: conn.Service(),
+		History:             kiokuv1.NewHistoryServiceClient(conn.Conn()), Conn: conn.HTTP(), remote: conn.For(id), from: k, wanted: w, need: n, Agent: id, Workspace: folder,
 		State: state, close: conn.Close,
 	}, nil
 }

@@ -55,7 +55,7 @@ type Subject struct {
 	// StatusErr says why the memory cannot be reached; nil if there is no index yet.
 	StatusErr error
 	// Derived is what is derived from the memory; nil if that is not known.
-	Derived *kiokuv1.DeriveStatusResponse
+	Derived *server.DeriveNow
 	// Council is the council of the settings; nil if there is none. CouncilErr says why it cannot be read.
 	Council    *server.CouncilNow
 	CouncilErr error // nil if it can, or if there is none

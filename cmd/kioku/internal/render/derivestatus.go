@@ -8,60 +8,61 @@ import (
 	"strings"
 	"time"
 
+	"kioku/derive/unit"
 	"kioku/internal/text"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // DeriveStatus adds what is derived, what waits and what went wrong, a line for each matter.
-func (p *Page) DeriveStatus(st *kiokuv1.DeriveStatusResponse, now time.Time) {
-	if !st.GetEnabled() {
+func (p *Page) DeriveStatus(st server.DeriveNow, now time.Time) {
+	if !st.Enabled {
 		p.Row("derive", "off")
 		return
 	}
-	p.Row("episodes", "%d%s%s", st.GetEpisodeCount(), sensitiveEpisodes(st), waitingEpisodes(st))
+	p.Row("episodes", "%d%s%s", st.Episodes, sensitiveEpisodes(st), waitingEpisodes(st))
 	for _, kind := range unitKinds {
-		if said := named(kind.states, st.GetUnits()); said != "" {
+		if said := named(kind.states, st.Units); said != "" {
 			p.Row(kind.row, "%s", said)
 		}
 	}
-	p.Row("names", "%s", cmp.Or(named(entityTypes, st.GetEntities()), "none"))
-	if n := st.GetConflictCount(); n > 0 {
+	p.Row("names", "%s", cmp.Or(named(entityTypes, st.Entities), "none"))
+	if n := st.Conflicts; n > 0 {
 		p.Row("conflicts", "%d to settle: kioku derive list --only conflict", n)
 	}
 	p.deriveModel(st, now)
-	if st.GetViewDir() != "" {
-		p.Row("views", "%s/", CleanLine(st.GetViewDir()))
+	if st.ViewDir != "" {
+		p.Row("views", "%s/", CleanLine(st.ViewDir))
 	}
-	for _, path := range st.GetEditedViews() {
+	for _, path := range st.EditedViews {
 		p.Row("edited", "%s is left alone because somebody has edited it; remove it to have it written again", CleanLine(path))
 	}
-	for _, line := range st.GetBadDecisions() {
+	for _, line := range st.BadDecisions {
 		p.Row("decisions", "derived/decisions.md: %s", CleanLine(line))
 	}
 }
 
 // Derived adds one line about what is derived, if anything may be.
-func (p *Page) Derived(st *kiokuv1.DeriveStatusResponse) {
-	if !st.GetEnabled() {
+func (p *Page) Derived(st server.DeriveNow) {
+	if !st.Enabled {
 		return
 	}
 	settle := waitingEpisodes(st)
-	if n := st.GetConflictCount(); n > 0 {
+	if n := st.Conflicts; n > 0 {
 		settle += ", " + Count(n, "conflict")
 	}
-	if st.GetProblem() != "" {
+	if st.Problem != "" {
 		settle += ", the model does not derive"
 	}
 	units := 0
-	for _, n := range st.GetUnits() {
-		units += int(n)
+	for _, n := range st.Units {
+		units += n
 	}
-	p.Row("derived", "%s from %s%s; kioku derive status tells more", Count(units, "unit"), Count(st.GetEpisodeCount(), "episode"), settle)
+	p.Row("derived", "%s from %s%s; kioku derive status tells more", Count(units, "unit"), Count(st.Episodes, "episode"), settle)
 }
 
 // waitingEpisodes returns how many episodes wait for the rules.
-func waitingEpisodes(st *kiokuv1.DeriveStatusResponse) string {
-	n := st.GetPendingCount()
+func waitingEpisodes(st server.DeriveNow) string {
+	n := st.Pending
 	if n == 0 {
 		return ""
 	}
@@ -69,12 +70,12 @@ func waitingEpisodes(st *kiokuv1.DeriveStatusResponse) string {
 }
 
 // sensitiveEpisodes returns how many episodes are private and secret.
-func sensitiveEpisodes(st *kiokuv1.DeriveStatusResponse) string {
+func sensitiveEpisodes(st server.DeriveNow) string {
 	var all []string
-	if n := st.GetPrivateCount(); n > 0 {
+	if n := st.Private; n > 0 {
 		all = append(all, fmt.Sprintf("%d private", n))
 	}
-	if n := st.GetSecretCount(); n > 0 {
+	if n := st.Secret; n > 0 {
 		all = append(all, fmt.Sprintf("%d secret", n))
 	}
 	if len(all) == 0 {
@@ -103,7 +104,7 @@ var entityTypes = []word{
 }
 
 // named returns "3 people, 1 place" in the order of the words, empty if all numbers are 0.
-func named(words []word, counts map[string]int32) string {
+func named(words []word, counts map[string]int) string {
 	var all []string
 	for _, w := range words {
 		switch n := counts[w.key]; {
@@ -117,7 +118,7 @@ func named(words []word, counts map[string]int32) string {
 }
 
 // counted returns "3 a, 2 b" in the order of the names.
-func counted(counts map[string]int32, none string) string {
+func counted(counts map[string]int, none string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[name]; n > 0 {
@@ -131,79 +132,79 @@ func counted(counts map[string]int32, none string) string {
 }
 
 // deriveModel adds what concerns the model: its budget, its jobs, and what it got wrong.
-func (p *Page) deriveModel(st *kiokuv1.DeriveStatusResponse, now time.Time) {
-	if st.GetProblem() != "" {
-		p.Row("problem", "%s", CleanLine(st.GetProblem()))
+func (p *Page) deriveModel(st server.DeriveNow, now time.Time) {
+	if st.Problem != "" {
+		p.Row("problem", "%s", CleanLine(st.Problem))
 	}
-	if st.GetModel() == "" {
+	if st.Model == "" {
 		p.Row("model", "none: by rules only; derive.llm.model names one")
 		return
 	}
-	p.Row("model", "%s; %d episodes not read yet, %s cached", CleanLine(st.GetModel()), st.GetUnextractedCount(), Count(st.GetCachedAnswerCount(), "answer"))
+	p.Row("model", "%s; %d episodes not read yet, %s cached", CleanLine(st.Model), st.Unextracted, Count(st.CachedAnswers, "answer"))
 	exhausted := ""
-	if st.GetBudgetExhausted() {
+	if st.BudgetExhausted {
 		exhausted = "; used up"
 	}
-	p.Row("budget", "%s of %s tokens and %s today, %d of %d calls this hour%s", Number(int(st.GetTodayTokens())), Number(int(st.GetMaxDayTokens())),
-		Count(st.GetTodayCalls(), "call"), st.GetHourCalls(), st.GetMaxHourCalls(), exhausted)
-	if len(st.GetJobs()) > 0 {
+	p.Row("budget", "%s of %s tokens and %s today, %d of %d calls this hour%s", Number(st.TokensToday), Number(st.MaxTokensPerDay),
+		Count(st.CallsToday, "call"), st.CallsThisHour, st.MaxCallsPerHour, exhausted)
+	if len(st.Jobs) > 0 {
 		oldest := ""
-		if t := st.GetOldestJobTime(); t != nil {
-			oldest = ", the oldest for " + now.Sub(t.AsTime()).Round(time.Second).String()
+		if t := st.OldestJob; !t.IsZero() {
+			oldest = ", the oldest for " + now.Sub(t).Round(time.Second).String()
 		}
-		p.Row("jobs", "%s%s", counted(st.GetJobs(), "none"), oldest)
+		p.Row("jobs", "%s%s", counted(st.Jobs, "none"), oldest)
 	}
-	if len(st.GetRejected()) > 0 {
-		p.Row("rejected", "%s", counted(st.GetRejected(), "nothing"))
+	if len(st.Rejected) > 0 {
+		p.Row("rejected", "%s", counted(st.Rejected, "nothing"))
 	}
-	p.parkedJobs(st.GetParked())
+	p.parkedJobs(st.Parked)
 }
 
 // maxParkedRows and maxParkedReason bound how many parked jobs are shown, and how many characters of what went wrong.
 const maxParkedRows, maxParkedReason = 10, 60
 
 // parkedJobs adds a line for each parked job, and what can be done about them.
-func (p *Page) parkedJobs(jobs []*kiokuv1.ParkedJob) {
+func (p *Page) parkedJobs(jobs []unit.ParkedJob) {
 	if len(jobs) == 0 {
 		return
 	}
 	for _, j := range jobs[:min(len(jobs), maxParkedRows)] {
 		about := ""
-		if places := j.GetEpisodes(); len(places) > 0 {
+		if places := j.Episodes; len(places) > 0 {
 			about = " of " + CleanLine(places[0])
 			if n := len(places) - 1; n > 0 {
 				about += fmt.Sprintf(" and %d more", n)
 			}
 		}
-		p.Row("parked", "job %d, %s%s, %s: %s", j.GetId(), CleanLine(j.GetKind()), about, CleanLine(j.GetErrorClass()),
-			text.Shorten(CleanLine(j.GetMessage()), maxParkedReason))
+		p.Row("parked", "job %d, %s%s, %s: %s", j.ID, CleanLine(j.Kind), about, CleanLine(j.ErrorClass),
+			text.Shorten(CleanLine(j.Message), maxParkedReason))
 	}
 	if n := len(jobs) - maxParkedRows; n > 0 {
 		p.Row("", "and %s", Count(n, "more job"))
 	}
-	p.Row("", "kioku derive retry tries them again, kioku derive retry %d only that one; kioku derive status --json has the reasons in full", jobs[0].GetId())
+	p.Row("", "kioku derive retry tries them again, kioku derive retry %d only that one; kioku derive status --json has the reasons in full", jobs[0].ID)
 }
 
 // DeriveEstimate adds what a run would send.
-func (p *Page) DeriveEstimate(e *kiokuv1.EstimateDeriveResponse) {
-	if e.GetModel() == "" {
-		p.Linef("nothing would be sent: no model is set, the rules read %s at no cost", Count(e.GetEpisodeCount(), "episode"))
+func (p *Page) DeriveEstimate(e unit.DeriveEstimate) {
+	if e.Model == "" {
+		p.Linef("nothing would be sent: no model is set, the rules read %s at no cost", Count(e.Episodes, "episode"))
 		return
 	}
-	p.Row("model", "%s", CleanLine(e.GetModel()))
-	p.Row("to read", "%s", Count(e.GetEpisodeCount(), "episode"))
-	p.Row("summaries", "%d due", e.GetSummaryCount())
-	p.Row("calls", "%d, and a second one for each answer that is invalid", e.GetCallCount())
-	p.Row("tokens", "at most %s in and %s out for the first calls", Number(int(e.GetInputTokens())), Number(int(e.GetOutputTokens())))
-	if n := e.GetWithheldCount(); n > 0 {
+	p.Row("model", "%s", CleanLine(e.Model))
+	p.Row("to read", "%s", Count(e.Episodes, "episode"))
+	p.Row("summaries", "%d due", e.Summaries)
+	p.Row("calls", "%d, and a second one for each answer that is invalid", e.Calls)
+	p.Row("tokens", "at most %s in and %s out for the first calls", Number(e.TokensIn), Number(e.TokensOut))
+	if n := e.Withheld; n > 0 {
 		p.Row("withheld", "%s above the ceiling of the model, never sent", Count(n, "episode"))
 	}
-	if n := e.GetDayCount(); n > 1 {
+	if n := e.Days; n > 1 {
 		p.Row("time", "%d days, because of the daily budget", n)
 	}
 }
 
 // Derive shows a step of a derivation if it is time to.
-func (m *Meter) Derive(r *kiokuv1.RunDeriveResponse) {
-	m.step(step{phase: r.GetStep(), done: int(r.GetDoneCount()), total: int(r.GetTotalCount())})
+func (m *Meter) Derive(r server.DeriveStep) {
+	m.step(step{phase: r.Step, done: r.Done, total: r.Total})
 }

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
+	"kioku/derive/unit"
 	"kioku/internal/text"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // shortID is the number of digits that an id is shown with, if that tells it from the others of a list.
@@ -36,46 +35,46 @@ func ShortIDs(ids []string) []string {
 }
 
 // Units adds a line for each unit: id, kind, text, confidence and where it is from. Conflicts, pinned and past units are marked.
-func (p *Page) Units(units []*kiokuv1.Unit) {
+func (p *Page) Units(units []memory.Unit) {
 	ids := make([]string, len(units))
 	for i, u := range units {
-		ids[i] = u.GetId()
+		ids[i] = u.UID
 	}
 	for i, short := range ShortIDs(ids) {
 		u := units[i]
-		said := CleanLine(u.GetText())
-		if s := u.GetSummary(); s != nil {
-			said = text.Shorten(CleanLine(s.GetScope()+" "+s.GetKey()[:min(shortID, len(s.GetKey()))]+": "+s.GetText()), maxSummary)
+		said := CleanLine(u.Text)
+		if s := u.Summary; s != nil {
+			said = text.Shorten(CleanLine(s.Scope+" "+s.Key[:min(shortID, len(s.Key))]+": "+s.Text), maxSummary)
 		}
 		var line any = said + marks(u)
 		if past(u) {
 			line = Dim(said + marks(u))
 		}
-		p.Linef("%s  %s  %s  %s", Bold(short), Pad(u.GetKind(), 7), line, Dim(sources(u)))
+		p.Linef("%s  %s  %s  %s", Bold(short), Pad(u.Kind, 7), line, Dim(sources(u)))
 	}
 }
 
 // past reports whether a unit no longer holds.
-func past(u *kiokuv1.Unit) bool { return u.GetState() == "superseded" || u.GetState() == "archived" }
+func past(u memory.Unit) bool { return u.State == "superseded" || u.State == "archived" }
 
 // marks returns what is special about a unit, for the end of its text.
-func marks(u *kiokuv1.Unit) string {
+func marks(u memory.Unit) string {
 	var all []string
 	switch {
-	case u.GetState() == "conflict":
+	case u.State == "conflict":
 		all = append(all, "in conflict")
 	case past(u):
-		all = append(all, u.GetState())
-	case len(u.GetFact().GetConflicts()) > 0:
+		all = append(all, u.State)
+	case u.Fact != nil && len(u.Fact.Opposes) > 0:
 		all = append(all, "holds, in conflict")
 	}
-	if u.GetPinned() {
+	if u.Pinned {
 		all = append(all, "pinned")
 	}
-	if s := u.GetSensitivity(); s == "private" || s == "secret" {
-		all = append(all, s)
+	if u.Sensitivity > memory.Normal {
+		all = append(all, u.Sensitivity.String())
 	}
-	if u.GetSummary().GetStale() {
+	if u.Summary != nil && u.Summary.Stale {
 		all = append(all, "stale")
 	}
 	if len(all) == 0 {
@@ -85,78 +84,83 @@ func marks(u *kiokuv1.Unit) string {
 }
 
 // sources returns the confidence of a unit, and where it is from.
-func sources(u *kiokuv1.Unit) string {
-	evidence := u.GetEvidence()
+func sources(u memory.Unit) string {
+	evidence := u.Evidence
 	if len(evidence) == 0 {
-		return fmt.Sprintf("%.2f", u.GetConfidence())
+		return fmt.Sprintf("%.2f", u.Confidence)
 	}
 	more := ""
 	if n := len(evidence) - 1; n > 0 {
 		more = fmt.Sprintf(", %d more", n)
 	}
-	return fmt.Sprintf("%.2f  %s%s", u.GetConfidence(), CleanLine(evidence[0].GetCitation()), more)
+	return fmt.Sprintf("%.2f  %s%s", u.Confidence, CleanLine(evidence[0].Citation()), more)
 }
 
 // Unit adds everything about a unit.
-func (p *Page) Unit(u *kiokuv1.Unit) {
-	p.Linef("%s  %s%s", Bold(CleanLine(u.GetId())), CleanLine(u.GetText()), marks(u))
-	p.field("kind", fmt.Sprintf("%s, %s, version %d", u.GetKind(), u.GetState(), u.GetVersion()))
-	if f := u.GetFact(); f != nil {
+func (p *Page) Unit(u memory.Unit) {
+	p.Linef("%s  %s%s", Bold(CleanLine(u.UID)), CleanLine(u.Text), marks(u))
+	p.field("kind", fmt.Sprintf("%s, %s, version %d", u.Kind, u.State, u.Version))
+	if f := u.Fact; f != nil {
 		p.fact(f)
 	}
-	if l := u.GetLoop(); l != nil {
-		p.field("status", l.GetStatus())
-		p.field("due", l.GetDue())
-		p.field("opened", day(l.GetOpenedTime()))
-		p.field("expires", day(l.GetExpireTime()))
-		p.field("closed", day(l.GetClosedTime()))
+	if l := u.Loop; l != nil {
+		p.field("status", l.Status)
+		p.field("due", l.Due)
+		p.field("opened", day(l.OpenedAt))
+		p.field("expires", day(l.ExpiresAt))
+		p.field("closed", day(l.ClosedAt))
 	}
-	if s := u.GetSummary(); s != nil {
-		p.summary(s)
+	if s := u.Summary; s != nil {
+		p.summary(u)
 	}
-	p.field("confidence", fmt.Sprintf("%.2f by %s, best speaker %s; salience %.2f", u.GetConfidence(), u.GetSource(), u.GetTrust(), u.GetSalience()))
-	p.field("seen", fmt.Sprintf("%s; first derived %s, last changed %s", cmp.Or(day(u.GetOccurredTime()), "without a date"), day(u.GetRecordedTime()),
-		day(u.GetChangedTime())))
-	p.evidence(u.GetEvidence())
+	p.field("confidence", fmt.Sprintf("%.2f by %s, best speaker %s; salience %.2f", u.Confidence, u.Source, u.Trust, u.Salience))
+	p.field("seen", fmt.Sprintf("%s; first derived %s, last changed %s", cmp.Or(day(u.OccurredAt), "without a date"), day(u.RecordedAt),
+		day(u.ChangedAt)))
+	p.evidence(u.Evidence)
 }
 
 // fact adds what a fact is about, and how it stands to others.
-func (p *Page) fact(f *kiokuv1.Fact) {
-	about := f.GetSubject().GetName() + ", " + strings.ToLower(f.GetSubject().GetType())
-	if q := f.GetSubject().GetQualifier(); q != "" {
+func (p *Page) fact(f *memory.Fact) {
+	about := f.Subject.Name + ", " + strings.ToLower(f.Subject.Type)
+	if q := f.Subject.Qualifier; q != "" {
 		about += " (" + q + ")"
 	}
-	p.field("about", about+": "+f.GetPredicate())
-	p.field("holds from", f.GetValidFrom())
-	p.field("ends before", f.GetValidTo())
-	p.field("replaced by", f.GetSupersededBy())
-	p.field("conflicts", strings.Join(f.GetConflicts(), ", "))
+	p.field("about", about+": "+f.Predicate)
+	p.field("holds from", f.From)
+	p.field("ends before", f.To)
+	p.field("replaced by", f.SupersededBy)
+	p.field("conflicts", strings.Join(f.Opposes, ", "))
 }
 
-// summary adds what a summary is about, and its events.
-func (p *Page) summary(s *kiokuv1.Summary) {
-	span := s.GetFromDay()
-	if s.GetToDay() != span {
-		span += " to " + s.GetToDay()
+// summary adds what a summary is about, and its events with where they are from.
+func (p *Page) summary(u memory.Unit) {
+	s := u.Summary
+	places := map[string]string{}
+	for _, e := range u.Evidence {
+		places[e.EpisodeUID] = cmp.Or(places[e.EpisodeUID], e.Citation())
 	}
-	p.field("about", strings.TrimSpace(s.GetScope()+" "+s.GetKey()+"  "+span))
-	p.field("state", s.GetRelationship())
-	for _, e := range s.GetEvents() {
-		p.field("event", strings.TrimSpace(e.GetWhy()+"  "+e.GetCitation()))
+	span := s.From
+	if s.To != span {
+		span += " to " + s.To
+	}
+	p.field("about", strings.TrimSpace(s.Scope+" "+s.Key+"  "+span))
+	p.field("state", s.Relationship)
+	for _, e := range s.Events {
+		p.field("event", strings.TrimSpace(e.Why+"  "+places[e.EpisodeUID]))
 	}
 }
 
 // evidence adds where a unit is from, with what stands there.
-func (p *Page) evidence(all []*kiokuv1.Evidence) {
+func (p *Page) evidence(all []memory.Evidence) {
 	for _, e := range all {
-		about := []string{e.GetSpeaker()}
-		if d := day(e.GetSaidTime()); d != "" {
+		about := []string{e.Speaker}
+		if d := day(e.At); d != "" {
 			about = append(about, d)
 		}
-		about = append(about, fmt.Sprintf("%.2f by %s", e.GetConfidence(), e.GetMaker()))
-		p.Linef("  %s  %s", Bold(CleanLine(e.GetCitation())), Dim(CleanLine(strings.Join(about, ", "))))
-		if e.GetQuote() != "" {
-			p.Linef("    %s", CleanLine(e.GetQuote()))
+		about = append(about, fmt.Sprintf("%.2f by %s", e.Confidence, e.Maker))
+		p.Linef("  %s  %s", Bold(CleanLine(e.Citation())), Dim(CleanLine(strings.Join(about, ", "))))
+		if e.Quote != "" {
+			p.Linef("    %s", CleanLine(e.Quote))
 		}
 	}
 }
@@ -169,69 +173,69 @@ func (p *Page) field(name, text string) {
 }
 
 // day returns the day of a time in the local zone, empty for no time.
-func day(t *timestamppb.Timestamp) string {
-	if t == nil {
+func day(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return t.AsTime().Local().Format(time.DateOnly)
+	return t.Local().Format(time.DateOnly)
 }
 
 // UnitVersions adds a line for each version of a unit.
-func (p *Page) UnitVersions(versions []*kiokuv1.UnitVersion) {
+func (p *Page) UnitVersions(versions []unit.Version) {
 	for _, v := range versions {
 		by := ""
-		if v.GetModel() != "" {
-			by = "  by " + v.GetModel() + ", " + v.GetContract()
+		if v.Model != "" {
+			by = "  by " + v.Model + ", " + v.Contract
 		}
-		at := v.GetRecordedTime().AsTime().Local().Format("2006-01-02 15:04")
-		p.Linef("%3d  %s  %s  %s%s%s", v.GetVersion(), Dim(at), Pad(v.GetReason(), 8), CleanLine(v.GetUnit().GetText()), marks(v.GetUnit()), Dim(CleanLine(by)))
+		at := v.RecordedAt.Local().Format("2006-01-02 15:04")
+		p.Linef("%3d  %s  %s  %s%s%s", v.Version, Dim(at), Pad(v.Reason, 8), CleanLine(v.Unit.Text), marks(v.Unit), Dim(CleanLine(by)))
 	}
 }
 
 // Entities adds a line for each entity with its relations, and then the pairs that may be the same. An entity that is merged into another
 // one of the list stands on the line of that one, with the id by which it can be split.
-func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
+func (p *Page) Entities(list unit.EntityList) {
 	ids, width, listed, merged := []string{}, 0, map[string]bool{}, map[string][]string{}
-	for _, e := range list.GetEntities() {
-		ids, width, listed[e.GetId()] = append(ids, e.GetId()), max(width, min(Width(entityName(e)), 40)), true
+	for _, e := range list.Entities {
+		ids, width, listed[e.UID] = append(ids, e.UID), max(width, min(Width(entityName(e)), 40)), true
 	}
 	shorts := ShortIDs(ids)
-	for i, e := range list.GetEntities() {
-		merged[e.GetMergedInto()] = append(merged[e.GetMergedInto()], entityName(e)+" ("+shorts[i]+")")
+	for i, e := range list.Entities {
+		merged[e.MergedInto] = append(merged[e.MergedInto], entityName(e)+" ("+shorts[i]+")")
 	}
 	for i, short := range shorts {
-		e := list.GetEntities()[i]
-		if listed[e.GetMergedInto()] {
+		e := list.Entities[i]
+		if listed[e.MergedInto] {
 			continue
 		}
-		about := []string{Count(e.GetMentionCount(), "mention")}
-		if d := day(e.GetLastSeenTime()); d != "" {
+		about := []string{Count(e.Mentions, "mention")}
+		if d := day(e.LastSeen); d != "" {
 			about = append(about, "last "+d)
 		}
-		if len(e.GetAliases()) > 0 {
-			about = append(about, "also "+strings.Join(e.GetAliases(), ", "))
+		if len(e.Aliases) > 0 {
+			about = append(about, "also "+strings.Join(e.Aliases, ", "))
 		}
-		if same := merged[e.GetId()]; len(same) > 0 {
+		if same := merged[e.UID]; len(same) > 0 {
 			about = append(about, "the same as "+strings.Join(same, ", "))
 		}
-		if e.GetMergedInto() != "" {
-			about = append(about, "merged into "+e.GetMergedInto()[:min(len(e.GetMergedInto()), shortID)])
+		if e.MergedInto != "" {
+			about = append(about, "merged into "+e.MergedInto[:min(len(e.MergedInto), shortID)])
 		}
-		p.Linef("%s  %s  %s  %s", Bold(short), Pad(e.GetType(), 8), Pad(entityName(e), width), Dim(CleanLine(strings.Join(about, "; "))))
-		for _, r := range e.GetRelations() {
-			p.Linef("%s  %s", strings.Repeat(" ", shortID), CleanLine(fmt.Sprintf("%s: %s → %s  %s", r.GetKind(), r.GetSource(), r.GetTarget(), r.GetCitation())))
+		p.Linef("%s  %s  %s  %s", Bold(short), Pad(e.Type, 8), Pad(entityName(e), width), Dim(CleanLine(strings.Join(about, "; "))))
+		for _, r := range e.Relations {
+			p.Linef("%s  %s", strings.Repeat(" ", shortID), CleanLine(fmt.Sprintf("%s: %s → %s  %s", r.Kind, r.Source, r.Target, r.Citation)))
 		}
 	}
-	for _, t := range list.GetTwins() {
-		pair := ShortIDs([]string{t.GetFirst().GetId(), t.GetSecond().GetId()})
-		p.Linef("maybe the same: %s: kioku derive merge %s %s", CleanLine(t.GetReason()), pair[1], pair[0])
+	for _, t := range list.Twins {
+		pair := ShortIDs([]string{t.First.UID, t.Second.UID})
+		p.Linef("maybe the same: %s: kioku derive merge %s %s", CleanLine(t.Reason), pair[1], pair[0])
 	}
 }
 
 // entityName returns the name of an entity with its qualifier.
-func entityName(e *kiokuv1.Entity) string {
-	if e.GetQualifier() != "" {
-		return e.GetName() + " (" + e.GetQualifier() + ")"
+func entityName(e unit.Entity) string {
+	if e.Qualifier != "" {
+		return e.Name + " (" + e.Qualifier + ")"
 	}
-	return e.GetName()
+	return e.Name
 }

@@ -5,17 +5,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/derive/unit"
 )
 
 // A merged entity stands on the line of the one that it is merged into; if that one is not listed, it has a line of its own.
 func TestEntitiesStandWithTheOneTheyAreMergedInto(t *testing.T) {
 	t.Parallel()
 	p := &Page{}
-	p.Entities(&kiokuv1.ListEntitiesResponse{Entities: []*kiokuv1.Entity{
-		{Id: "aaaaaaaa11", Type: "PERSON", Name: "Ines", MentionCount: 3, Relations: []*kiokuv1.Relation{{Kind: "sister of", Source: "Zora", Target: "Ines", Citation: "memory/2026-03-02.md#L1"}}},
-		{Id: "bbbbbbbb11", Type: "PERSON", Name: "Ines Duarte", MentionCount: 1, MergedInto: "aaaaaaaa11"},
-		{Id: "cccccccc11", Type: "PERSON", Name: "Rui", MentionCount: 1, MergedInto: "dddddddd11"},
+	p.Entities(unit.EntityList{Entities: []unit.Entity{
+		{UID: "aaaaaaaa11", Type: "PERSON", Name: "Ines", Mentions: 3, Relations: []unit.Relation{{Kind: "sister of", Source: "Zora", Target: "Ines", Citation: "memory/2026-03-02.md#L1"}}},
+		{UID: "bbbbbbbb11", Type: "PERSON", Name: "Ines Duarte", Mentions: 1, MergedInto: "aaaaaaaa11"},
+		{UID: "cccccccc11", Type: "PERSON", Name: "Rui", Mentions: 1, MergedInto: "dddddddd11"},
 	}})
 	want := `aaaaaaaa  PERSON    Ines         3 mentions; the same as Ines Duarte (bbbbbbbb)
           sister of: Zora → Ines memory/2026-03-02.md#L1

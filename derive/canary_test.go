@@ -53,7 +53,7 @@ status: 500
 		"memory/family/2026-11-20.md", day("Ana lives in Canarytown."),
 		"memory/locked.md", "---\nsensitivity: secret\n---\n# Locked\n\nAna lives in Canarycity.\n",
 	)
-	w.opt.ViewDir, w.opt.Ceiling, w.opt.Model = "derived", memory.Private, server.Model("openai")
+	w.opt.ViewDir, w.opt.Ceiling, w.opt.Model = "derived", memory.Private, server.Model()
 	w.serve()
 	w.derive()
 	w.pass(time.Hour)

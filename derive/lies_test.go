@@ -55,29 +55,24 @@ var lies = []lie{
 		"", lieFact("PERSON", "USER", "lives_in", "成都", "用户住在成都"), "", []string{"成都"}},
 }
 
-// Acceptance check 5: lies whose quotes stand in the text come to nothing, in the wire format of each provider.
+// Acceptance check 5: lies whose quotes stand in the text come to nothing.
 func TestAcceptance05LiesWithTrueQuotes(t *testing.T) {
 	t.Parallel()
-	for _, provider := range []string{"openai", "anthropic", "ollama", "gemini"} {
-		t.Run(provider, func(t *testing.T) {
-			t.Parallel()
-			truth := lieFact("PERSON", "Ana", "lives_in", "Porto", "Ana lives in Porto")
-			script := "-- summary --\npurpose: summary\ntimes: *\nstatus: 500\n\n{}\n"
-			notes := []string{"USER.md", "# Me\n\n- Name: Rin\n"}
-			for i, l := range lies {
-				notes = append(notes, fmt.Sprintf("memory/2026-11-%02d.md", i+1), fmt.Sprintf("# Day\n\n## 09:0%d\n%s- User: Number %d: Ana lives in Porto.\n", i, l.says, i))
-				facts := strings.TrimSuffix(truth+","+l.facts, ",")
-				script += fmt.Sprintf("-- lie%d --\npurpose: extract\nmatch: Number %d:\n\n"+`{"episodes": [{"unit_id": 1, "entities": [%s], "relations": [], "facts": [%s], "loops": [%s]}]}`+"\n",
-					i, i, l.entities, facts, l.loops)
-			}
-			server := derivetest.New(t, script+"-- name --\npurpose: extract\nmatch: Name: Rin\n\n"+`{"episodes": [{"unit_id": 1, "entities": [], "relations": [], "facts": [], "loops": []}]}`+"\n")
-			w := newWorld(t, notes...)
-			w.opt.Model = server.Model(provider)
-			w.serve()
-			w.derive()
-			w.checkLies()
-		})
+	truth := lieFact("PERSON", "Ana", "lives_in", "Porto", "Ana lives in Porto")
+	script := "-- summary --\npurpose: summary\ntimes: *\nstatus: 500\n\n{}\n"
+	notes := []string{"USER.md", "# Me\n\n- Name: Rin\n"}
+	for i, l := range lies {
+		notes = append(notes, fmt.Sprintf("memory/2026-11-%02d.md", i+1), fmt.Sprintf("# Day\n\n## 09:0%d\n%s- User: Number %d: Ana lives in Porto.\n", i, l.says, i))
+		facts := strings.TrimSuffix(truth+","+l.facts, ",")
+		script += fmt.Sprintf("-- lie%d --\npurpose: extract\nmatch: Number %d:\n\n"+`{"episodes": [{"unit_id": 1, "entities": [%s], "relations": [], "facts": [%s], "loops": [%s]}]}`+"\n",
+			i, i, l.entities, facts, l.loops)
 	}
+	server := derivetest.New(t, script+"-- name --\npurpose: extract\nmatch: Name: Rin\n\n"+`{"episodes": [{"unit_id": 1, "entities": [], "relations": [], "facts": [], "loops": []}]}`+"\n")
+	w := newWorld(t, notes...)
+	w.opt.Model = server.Model()
+	w.serve()
+	w.derive()
+	w.checkLies()
 }
 
 // checkLies fails the test for each lie that has become a unit or a name, and if the truth beside the lies is missing.

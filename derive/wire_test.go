@@ -44,7 +44,7 @@ times: *
 {"summary_text": "Ana lives in Porto", "key_events": [], "relationship_state": "", "notes": null}
 `)
 	w := newWorld(t, "memory/2026-11-23.md", "Ana lives in Porto, it says.\n")
-	w.opt.Model = server.Model("openai")
+	w.opt.Model = server.Model()
 	w.serve()
 	for try, step := range []string{"overloaded", "broken", "reset"} {
 		w.derive()

@@ -1,5 +1,5 @@
 // Package derivetest has a scripted model server for tests of derivation. It listens on this computer only, answers what its script
-// says, in the wire formats of OpenAI, Anthropic, Ollama and Gemini, and records what it was asked.
+// says, in the wire format of OpenAI, and records what it was asked.
 //
 // A script is a text archive. Each file of it is a step: fields, a blank line, and the text of the answer.
 //

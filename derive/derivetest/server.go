@@ -105,15 +105,14 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// Config returns the settings of a model with the wire format of a provider ("openai", "anthropic", "ollama" or "gemini") that asks
-// the server, once a call.
-func (s *Server) Config(provider string) llm.Config {
-	return llm.Config{Provider: provider, Model: "scripted", BaseURL: s.URL, APIKey: "sk-test-scripted", Window: 32_000, MaxRetries: -1}
+// Config returns the settings of a model that asks the server, once a call.
+func (s *Server) Config() llm.Config {
+	return llm.Config{Provider: "openai", Model: "scripted", BaseURL: s.URL, APIKey: "sk-test-scripted", Window: 32_000, MaxRetries: -1}
 }
 
-// Model returns the model of Config. It is nil, and reported, if there is no such provider.
-func (s *Server) Model(provider string) llm.Model {
-	m, err := llm.New(s.Config(provider))
+// Model returns the model of Config.
+func (s *Server) Model() llm.Model {
+	m, err := llm.New(s.Config())
 	if err != nil {
 		s.report("%v", err)
 		return nil
@@ -145,12 +144,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := dialectOf(r.URL.Path)
-	if d == nil {
+	if !strings.HasSuffix(r.URL.Path, chatPath) {
 		http.NotFound(w, r) // what is asked about the server
 		return nil
 	}
-	req, err := d.read(body)
+	req, err := readChat(body)
 	if err != nil {
 		s.report("the model server cannot read a request: %v", err)
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -173,7 +171,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 			return r.Context().Err()
 		}
 	}
-	return step.write(w, d)
+	return step.write(w)
 }
 
 var task = regexp.MustCompile(`(?m)^Task: (\S+)$`)
@@ -200,10 +198,10 @@ func (s *Server) next(req Request) *step {
 }
 
 // write writes the answer of a step.
-func (s *step) write(w http.ResponseWriter, d dialect) error {
+func (s *step) write(w http.ResponseWriter) error {
 	body, kind := []byte(s.text), "application/json"
 	if s.status == http.StatusOK && !s.raw {
-		body, kind = d.write(s), d.contentType()
+		body, kind = chatBody(s), "text/event-stream"
 	}
 	w.Header().Set("Content-Type", kind)
 	for name, values := range s.header {

@@ -14,20 +14,14 @@ import (
 	"kioku/llm"
 )
 
-// providers are the dialects that the server speaks.
-var providers = []string{"openai", "anthropic", "ollama", "gemini"}
-
 // ask returns a request of a purpose with a text.
 func ask(purpose, text string) llm.Request {
 	return llm.Request{System: "Task: " + purpose + "\n\nDo it.", Messages: []llm.Message{{Role: llm.RoleUser, Text: text}}, MaxTokens: 50}
 }
 
-func TestServerAnswersInEachDialect(t *testing.T) {
+func TestServerAnswersAsScripted(t *testing.T) {
 	t.Parallel()
-	for _, provider := range providers {
-		t.Run(provider, func(t *testing.T) {
-			t.Parallel()
-			s := derivetest.New(t, `
+	s := derivetest.New(t, `
 -- other --
 purpose: loops
 
@@ -48,44 +42,39 @@ stop: refusal
 
 I would rather not.
 `)
-			m := s.Model(provider)
-			var got []llm.Response
-			for _, req := range []llm.Request{ask("facts", "Porto に住んでいる"), ask("loops", "x"), ask("facts", "y"), ask("facts", "z")} {
-				resp, err := m.Generate(t.Context(), req, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp.Usage.CacheKnown = false
-				got = append(got, resp)
-			}
-			say := func(text, stop string, in, out int) llm.Response {
-				return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, Stop: stop, Usage: llm.Usage{Input: in, Output: out}}
-			}
-			want := []llm.Response{say(`{"facts": ["a \"quote\"", "次"]}`, llm.StopEnd, 70, 9), say(`{"loops": []}`, llm.StopEnd, 100, 20),
-				say(`{"facts": [`, llm.StopLength, 100, 20), say("I would rather not.", llm.StopRefusal, 100, 20)}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
-			var steps []string
-			for _, r := range s.Requests() {
-				steps = append(steps, r.Purpose+" "+r.Step+" "+r.User)
-				if !strings.HasPrefix(r.System, "Task: ") || !strings.Contains(r.Body, "Do it.") {
-					t.Errorf("recorded %+v", r)
-				}
-			}
-			if diff := cmp.Diff([]string{"facts first Porto に住んでいる", "loops other x", "facts long y", "facts no z"}, steps); diff != "" {
-				t.Error(diff)
-			}
-		})
+	m := s.Model()
+	var got []llm.Response
+	for _, req := range []llm.Request{ask("facts", "Porto に住んでいる"), ask("loops", "x"), ask("facts", "y"), ask("facts", "z")} {
+		resp, err := m.Generate(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Usage.CacheKnown = false
+		got = append(got, resp)
+	}
+	say := func(text, stop string, in, out int) llm.Response {
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, Stop: stop, Usage: llm.Usage{Input: in, Output: out}}
+	}
+	want := []llm.Response{say(`{"facts": ["a \"quote\"", "次"]}`, llm.StopEnd, 70, 9), say(`{"loops": []}`, llm.StopEnd, 100, 20),
+		say(`{"facts": [`, llm.StopLength, 100, 20), say("I would rather not.", llm.StopRefusal, 100, 20)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var steps []string
+	for _, r := range s.Requests() {
+		steps = append(steps, r.Purpose+" "+r.Step+" "+r.User)
+		if !strings.HasPrefix(r.System, "Task: ") || !strings.Contains(r.Body, "Do it.") {
+			t.Errorf("recorded %+v", r)
+		}
+	}
+	if diff := cmp.Diff([]string{"facts first Porto に住んでいる", "loops other x", "facts long y", "facts no z"}, steps); diff != "" {
+		t.Error(diff)
 	}
 }
 
 func TestServerFailsAsScripted(t *testing.T) {
 	t.Parallel()
-	for _, provider := range providers {
-		t.Run(provider, func(t *testing.T) {
-			t.Parallel()
-			s := derivetest.New(t, `
+	s := derivetest.New(t, `
 -- slow --
 status: 429
 header: Retry-After: 7
@@ -100,21 +89,19 @@ cut: true
 
 {"facts": []}
 `)
-			m := s.Model(provider)
-			var got []string
-			for range 3 {
-				_, err := m.Generate(t.Context(), ask("facts", "x"), nil)
-				kind, after := llm.KindOf(err), time.Duration(0)
-				if e, ok := errors.AsType[*llm.Error](err); ok {
-					after = e.RetryAfter
-				}
-				got = append(got, kind+" "+after.String())
-			}
-			want := []string{llm.KindRateLimit + " 7s", llm.KindAuth + " 0s", llm.KindUnavailable + " 0s"}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
+	m := s.Model()
+	var got []string
+	for range 3 {
+		_, err := m.Generate(t.Context(), ask("facts", "x"), nil)
+		kind, after := llm.KindOf(err), time.Duration(0)
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			after = e.RetryAfter
+		}
+		got = append(got, kind+" "+after.String())
+	}
+	want := []string{llm.KindRateLimit + " 7s", llm.KindAuth + " 0s", llm.KindUnavailable + " 0s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -134,7 +121,7 @@ func TestServerReportsUnexpectedAndMissingRequests(t *testing.T) {
 	t.Parallel()
 	r := &recorder{TB: t}
 	s := derivetest.New(r, "-- one --\npurpose: facts\ntimes: 2\n\n{}\n-- any --\npurpose: loops\ntimes: *\n\n{}\n")
-	m := s.Model("openai")
+	m := s.Model()
 	for _, purpose := range []string{"facts", "summary", "loops", "loops"} {
 		_, err := m.Generate(t.Context(), ask(purpose, "text"), nil)
 		if (err != nil) != (purpose == "summary") {
@@ -168,7 +155,7 @@ func TestRoundTripWaitsInVirtualTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := derivetest.Unstarted(t, "-- late --\ndelay: 40s\n\n{}\n")
-		cfg := s.Config("openai")
+		cfg := s.Config()
 		cfg.Transport = s
 		m, err := llm.New(cfg)
 		if err != nil {

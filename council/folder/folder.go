@@ -92,19 +92,19 @@ func (f *Folder) refuseLinks() error {
 	return nil
 }
 
-// Held is the error of a council that another process runs.
-func Held(err error) error {
-	if held, ok := errors.AsType[*records.HeldError](err); ok {
-		return fmt.Errorf("another engine runs this council, %w; stop it, or use the commands that only read", held)
+// held is the error of a council that another process runs.
+func held(err error) error {
+	if by, ok := errors.AsType[*records.HeldError](err); ok {
+		return fmt.Errorf("another engine runs this council, %w; stop it, or use the commands that only read", by)
 	}
 	return err
 }
 
 // Lock makes this process the only engine of the council until Close. It returns a *records.HeldError if another one is.
-func (f *Folder) Lock() error { return Held(f.Folder.Lock()) }
+func (f *Folder) Lock() error { return held(f.Folder.Lock()) }
 
 // Probe returns a *records.HeldError if somebody runs the council, and nil if nobody does.
-func (f *Folder) Probe() error { return Held(f.Folder.Probe()) }
+func (f *Folder) Probe() error { return held(f.Folder.Probe()) }
 
 // AppendLine adds a record as a line of JSON to a file of at most limit bytes. A longer file is not added to.
 func (f *Folder) AppendLine(rel string, v any, limit int64) error {

@@ -370,6 +370,9 @@ func TestMemoryGoesOnWithoutAUsableModel(t *testing.T) {
 		if a, context = answered(t, got); !strings.Contains(context, "valve behind the stairs") || a.SystemMessage != "" || got.stderr != "" {
 			t.Errorf("%s: recalled %q; %s %s", text, context, a.SystemMessage, got.stderr)
 		}
+		if !strings.Contains(text, "antropic") { // what follows does not depend on the fault
+			continue
+		}
 		s.raw("append", "The heron nests by the weir.").wants(t, exitOK)
 		if got := s.raw("search", "heron nests"); !strings.Contains(got.stdout, "weir") || strings.Contains(got.stderr, "llm") {
 			t.Errorf("%s: found %s%s", text, got.stdout, got.stderr)

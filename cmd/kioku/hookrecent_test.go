@@ -110,10 +110,10 @@ func TestHookRecallsWithABrokenTranscript(t *testing.T) {
 		"no JSON":                    {strings.Repeat("\x00\xff{", 1<<16), false},
 		"broken lines before":        {"{\n\xff\n" + said, true},
 		"a line being written":       {said + tool[:100], true},
-		"10 MB before":               {strings.Repeat(tool, 160) + said, true},
+		"4 MB before":                {strings.Repeat(tool, 60) + said, true},
 		"results of tools behind":    {said + strings.Repeat(tool, 20), true},
 		"more of them than are read": {said + strings.Repeat(tool, 50), false},
-		"one line of 20 MB":          {said + `{"x":"` + strings.Repeat("x", 20<<20), false},
+		"one line of 4 MB":           {said + `{"x":"` + strings.Repeat("x", 4<<20), false},
 	} {
 		path := s.transcriptOf(c.text)
 		got, context := s.contextOf("claude-code", "UserPromptSubmit", map[string]string{"session_id": name, "prompt": pointing["English"].message, "transcript_path": path})

@@ -33,8 +33,8 @@ func TestNoCommandControlsTheTerminal(t *testing.T) {
 	lines := []string{
 		"index", "index --estimate", "search boiler", "search --explain boiler", "search --color always boiler", "search " + hostile, "get MEMORY.md", "get MEMORY.md memory/2026-01-10.md",
 		"get memory/*.md", "get nothing" + hostile, "ls", "ls *" + hostile, "links MEMORY.md", "links nothing" + hostile, "append boiler " + hostile, "append --category x" + hostile + " boiler",
-		"status", "status --deep", "explain boiler", "explain boiler MEMORY.md:3", "cache stats", "backup " + filepath.Join(dir, "b.tar.gz"),
-		"backup verify " + filepath.Join(dir, "b.tar.gz"), "backup verify " + filepath.Join(dir, "x"+hostile), "export " + filepath.Join(dir, "e.jsonl"),
+		"status", "status --deep", "explain boiler", "explain boiler MEMORY.md:3", "backup " + filepath.Join(dir, "b.tar.gz"),
+		"backup verify " + filepath.Join(dir, "b.tar.gz"), "backup verify " + filepath.Join(dir, "x"+hostile),
 		"setup cursor --dry-run", "setup cursor --name n" + hostile + " --dry-run", "setup",
 		"restore " + filepath.Join(dir, "b.tar.gz"), "token add n" + hostile + " --agents main", "token add x --agents m" + hostile,
 		"token list", "token revoke y" + hostile, "config get " + hostile, "config set provider " + hostile, "config set model m" + hostile, "config list",

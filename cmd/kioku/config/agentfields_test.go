@@ -89,7 +89,6 @@ func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
 		{"mode", "contextPruning: {mode: always}\n", `:1:24: contextPruning.mode: "always" is not possible; choose cache-ttl, off`},
 		{"ratio", "compaction: {memoryFlush: {softThresholdRatio: 1}}\n", `:1:28: compaction.memoryFlush.softThresholdRatio: must be at least 0 and below 1, not 1`},
 		{"agent id", "recall: {shared: [../x]}\n", `recall.shared: "../x" is not an agent id`},
-		{"not one of memory", "memorySearch: {recall: {topK: 1}}\n", `recall.topK: no such setting`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			src := write(t, tc.text)

@@ -241,76 +241,13 @@ func TestFieldsAreDocumentedAndTakeTheirDefaults(t *testing.T) {
 	}
 }
 
-func TestOpenClawBlockIsRead(t *testing.T) {
+// Blocks of OpenClaw are not read: the error names the command that takes them over.
+func TestOpenClawBlockIsTakenOverByACommand(t *testing.T) {
 	t.Parallel()
-	src := write(t, `{"memorySearch": {"enabled": true, "provider": "hash", "store": {"path": "x"}, "maxTokensPerDay": 100000,
-  "query": {"maxResults": 3}, "sync": {"watch": true, "watchDebounceMs": 50}}}`)
-	c := load(t, src)
-	if c.Embed.Provider != "hash" || c.Search.MaxResults != 3 || c.Embed.TokensPerDay != 100_000 || c.Index.Debounce != 50*time.Millisecond {
-		t.Errorf("provider %q, results %d, debounce %v", c.Embed.Provider, c.Search.MaxResults, c.Index.Debounce)
-	}
-	if len(c.Notices) != 3 || !strings.Contains(c.Notices[0], ":1:19: memorySearch.enabled has no effect") {
-		t.Errorf("notices: %q", c.Notices)
-	}
-}
-
-// OpenClaw's settings of today can be pasted as well as the older block.
-func TestOpenClawBlockOfTodayIsRead(t *testing.T) {
-	t.Parallel()
-	src := write(t, `{memory: {citations: auto, search: {enabled: true, provider: openai-compatible, model: m, outputDimensionality: 768,
-  rememberAcrossConversations: true, queryInputType: query, fallback: none, multimodal: {enabled: false},
-  remote: {baseUrl: "https://embeddings.example/v1", apiKey: "${MY_KEY}", headers: {X-Key: "${MY_KEY}"}},
-  extraPaths: ["../team-docs", {path: "/srv/shared-notes/", pattern: "runbooks/**/*.md"}, {path: "/srv/more"}],
-  query: {maxResults: 3, minScore: 0.4}, sources: [memory, sessions]}}}`)
-	src.Env = append(src.Env, "MY_KEY=secret")
-	c := load(t, src)
-	got := []any{c.Embed.Provider, c.Embed.Dims, c.Embed.BaseURL, c.Embed.APIKey, c.Embed.Headers["X-Key"], c.Index.ExtraPaths, c.Search.MaxResults, *c.Search.MinScore, c.Has("sessions")}
-	want := []any{"openai", 768, "https://embeddings.example/v1", "secret", "secret",
-		[]string{"../team-docs", "/srv/shared-notes/runbooks/**/*.md", "/srv/more"}, 3, 0.4, true}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	told := strings.Join(c.Notices, "\n")
-	for _, want := range []string{":1:11: memory.citations has no effect", "memory.search.enabled has no effect: memory is always on",
-		"memory.search.rememberAcrossConversations", "memory.search.queryInputType", "memory.search.multimodal"} {
-		if !strings.Contains(told, want) {
-			t.Errorf("no notice of %q: %s", want, told)
+	for _, text := range []string{"memorySearch: {provider: hash}\n", "memory: {search: {provider: hash}}\n"} {
+		if _, err := config.Load(write(t, text)); err == nil || !strings.Contains(err.Error(), ":1:1: memory") || !strings.Contains(err.Error(), "kioku config openclaw takes its settings over") {
+			t.Errorf("%s: %v", text, err)
 		}
-	}
-	_, err := config.Load(write(t, `{"agents": {"entries": {"memory": {"search": {"provider": "hash"}}}}}`))
-	if err == nil || !strings.Contains(err.Error(), "agents.entries.memory: paste the block memory itself") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestOpenClawBlockRefusesRepeatedAndForeignSettings(t *testing.T) {
-	t.Parallel()
-	_, err := config.Load(write(t, "provider: none\nmemorySearch:\n  provider: hash\n"))
-	if err == nil || !strings.Contains(err.Error(), ":3:3: provider: set twice, first at 1:1") {
-		t.Errorf("got %v", err)
-	}
-	_, err = config.Load(write(t, "memorySearch:\n  listen: none\n"))
-	if err == nil || !strings.Contains(err.Error(), ":2:3: listen: no such setting") {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestOpenClawBlockIgnoresAnIntervalOfZero(t *testing.T) {
-	t.Parallel()
-	c := load(t, write(t, "memorySearch:\n  sync:\n    intervalMinutes: 0\n"))
-	if c.Index.Interval != 5*time.Minute || len(c.Notices) != 1 || !strings.Contains(c.Notices[0], ":3:5: memorySearch.sync.intervalMinutes has no effect: 0") {
-		t.Errorf("interval %v, notices %q", c.Index.Interval, c.Notices)
-	}
-	if _, err := config.Load(write(t, "sync:\n  intervalMinutes: 0\n")); err == nil {
-		t.Error("a setting of our own may not be 0")
-	}
-}
-
-func TestOpenClawBlockInsideOthersSaysWhatToPaste(t *testing.T) {
-	t.Parallel()
-	_, err := config.Load(write(t, `{"agents": {"defaults": {"memorySearch": {"provider": "hash"}}}}`))
-	if err == nil || !strings.Contains(err.Error(), "agents.defaults.memorySearch: paste the block memorySearch itself") {
-		t.Errorf("got %v", err)
 	}
 }
 

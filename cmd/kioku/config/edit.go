@@ -41,9 +41,6 @@ func Unset(src Sources, key string) (path string, removed bool, err error) {
 	if doc != nil {
 		top, names := resolve(doc.Content[0]), strings.Split(key, ".")
 		removed = remove(top, names)
-		for _, block := range openClawBlocks {
-			removed = remove(top, append(strings.Split(block, "."), names...)) || removed
-		}
 	}
 	c := Default()
 	if _, known := c.lookup(key); !removed && !known && !c.registry.isBlock(key) {
@@ -125,11 +122,6 @@ func edited(path string, data []byte, f Field, value string) ([]byte, error) {
 		doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}, HeadComment: strings.TrimSpace(string(data))}
 	}
 	top := resolve(doc.Content[0])
-	for _, name := range openClawBlocks {
-		if block := child(top, strings.Split(name, ".")...); f.memory && child(block, strings.Split(f.Key, ".")...) != nil {
-			top = block
-		}
-	}
 	node, err := valueNode(f, value)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)

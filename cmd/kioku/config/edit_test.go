@@ -51,17 +51,6 @@ remote:
 	load(t, src)
 }
 
-func TestEditStaysInsideAPastedBlock(t *testing.T) {
-	t.Parallel()
-	src := write(t, "memorySearch:\n  provider: none\n")
-	if _, err := config.Edit(src, "provider", "hash"); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, src.File); got != "memorySearch:\n  provider: hash\n" {
-		t.Errorf("got %q", got)
-	}
-}
-
 // Hazard C14: the config file may hold a key.
 func TestEditMakesAPrivateFile(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func (l *loader) parse(path string, data []byte) {
 		l.errs = append(l.errs, err)
 	case doc != nil:
 		p := fileParser{loader: l, layer: byFile, path: path, seen: map[string]string{}}
-		p.block(resolve(doc.Content[0]), "", "")
+		p.block(resolve(doc.Content[0]), "")
 	}
 }
 
@@ -103,8 +103,8 @@ type fileParser struct {
 	seen map[string]string
 }
 
-// block reads the settings of a mapping whose keys continue prefix. pasted is the block of OpenClaw around it, empty for none.
-func (p *fileParser) block(n *yaml.Node, prefix, pasted string) {
+// block reads the settings of a mapping whose keys continue prefix.
+func (p *fileParser) block(n *yaml.Node, prefix string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], resolve(n.Content[i+1])
 		key := prefix + name.Value
@@ -113,14 +113,15 @@ func (p *fileParser) block(n *yaml.Node, prefix, pasted string) {
 		switch {
 		case p.layer == byFolder && !p.mayStand(key, f):
 			p.refuse(where, key, known)
-		case p.openClaw(key, pasted, where, value):
+		case slices.Contains(openClawBlocks, key):
+			p.fail(where, key, errors.New("a block of OpenClaw is not read here; kioku config openclaw takes its settings over"))
 		case prefix == "agents." && CheckAgent(name.Value) != nil:
 			p.fail(where, "agents", CheckAgent(name.Value))
 		case prefix == "agents.", key == "agents", f.Type == pairsType, p.conf.registry.isBlock(key):
-			p.nested(value, where, key, key+".", pasted)
+			p.nested(value, where, key, key+".")
 		case p.pairsOf(key) != "":
 			p.pair(p.pairsOf(key), key, where, value)
-		case !known, pasted != "" && !f.memory:
+		case !known:
 			p.unknown(where, key)
 		default:
 			p.setting(f, where, value)
@@ -129,7 +130,7 @@ func (p *fileParser) block(n *yaml.Node, prefix, pasted string) {
 }
 
 // nested reads a block, which may be empty.
-func (p *fileParser) nested(value *yaml.Node, where, key, prefix, pasted string) {
+func (p *fileParser) nested(value *yaml.Node, where, key, prefix string) {
 	if isNull(value) {
 		return
 	}
@@ -137,7 +138,7 @@ func (p *fileParser) nested(value *yaml.Node, where, key, prefix, pasted string)
 		p.fail(where, key, fmt.Errorf("not a block of settings"))
 		return
 	}
-	p.block(value, prefix, pasted)
+	p.block(value, prefix)
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

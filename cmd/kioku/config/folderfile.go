@@ -72,7 +72,7 @@ func (l *loader) parseFolder(path string, data []byte) {
 	}
 	most := l.conf.Index.MaxFileBytes
 	p := fileParser{loader: l, layer: byFolder, path: path, seen: map[string]string{}}
-	p.block(resolve(doc.Content[0]), "", "")
+	p.block(resolve(doc.Content[0]), "")
 	if l.conf.origins["maxFileBytes"].layer == byFolder && l.conf.Index.MaxFileBytes > most {
 		l.conf.Notices = append(l.conf.Notices, fmt.Sprintf("%s: maxFileBytes is more than the %d of your own settings, which hold",
 			l.conf.origins["maxFileBytes"].where, most))
@@ -93,7 +93,7 @@ func (p *fileParser) mayStand(key string, f Field) bool {
 
 // refuse reports a key that must not stand in the file of a workspace.
 func (p *fileParser) refuse(where, key string, known bool) {
-	if !known && !p.conf.registry.isBlock(key) && key != "memory" && !slices.Contains(openClawBlocks, key) {
+	if !known && !p.conf.registry.isBlock(key) && !slices.Contains(openClawBlocks, key) {
 		p.unknown(where, key)
 		return
 	}

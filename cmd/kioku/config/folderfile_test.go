@@ -167,11 +167,11 @@ func TestEditWritesTheFileOfAFolder(t *testing.T) {
 
 func TestUnsetRemovesASettingAndEmptyBlocks(t *testing.T) {
 	t.Parallel()
-	const text = "# mine\nquery: # of searches\n  hybrid: {enabled: false}\n  maxResults: 9\nmodel: m # the model\nmemorySearch:\n  dims: 5\n"
+	const text = "# mine\nquery: # of searches\n  hybrid: {enabled: false}\n  maxResults: 9\nmodel: m # the model\ndims: 5\n"
 	for key, want := range map[string]string{
-		"query.maxResults":     "# mine\nquery: # of searches\n  hybrid: {enabled: false}\nmodel: m # the model\nmemorySearch:\n  dims: 5\n",
-		"query.hybrid.enabled": "# mine\nquery: # of searches\n  maxResults: 9\nmodel: m # the model\nmemorySearch:\n  dims: 5\n",
-		"query":                "model: m # the model\nmemorySearch:\n  dims: 5\n",
+		"query.maxResults":     "# mine\nquery: # of searches\n  hybrid: {enabled: false}\nmodel: m # the model\ndims: 5\n",
+		"query.hybrid.enabled": "# mine\nquery: # of searches\n  maxResults: 9\nmodel: m # the model\ndims: 5\n",
+		"query":                "model: m # the model\ndims: 5\n",
 		"dims":                 "# mine\nquery: # of searches\n  hybrid: {enabled: false}\n  maxResults: 9\nmodel: m # the model\n",
 	} {
 		t.Run(key, func(t *testing.T) {

@@ -19,18 +19,6 @@ func TestHasIsFalseForSessionsByDefault(t *testing.T) {
 	}
 }
 
-func TestOpenClawBlockTurnsTranscriptsOn(t *testing.T) {
-	t.Parallel()
-	c := load(t, write(t, `{"memorySearch": {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": true},
-		"sync": {"sessions": {"deltaBytes": 100, "deltaMessages": 5, "postCompactionForce": true}}}}`))
-	if !c.Has("sessions") {
-		t.Errorf("%v", c.Sources)
-	}
-	if len(c.Notices) != 4 || !strings.Contains(c.Notices[0], "memorySearch.experimental has no effect: sources: [memory, sessions] is enough") {
-		t.Errorf("notices: %q", c.Notices)
-	}
-}
-
 func TestSourcesRefusesUnknownOnes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

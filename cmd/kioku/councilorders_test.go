@@ -36,7 +36,7 @@ func TestPauseStopsChat(t *testing.T) {
 	if got := chat(); got.code != exitError || got.stdout != "" || !strings.Contains(got.stderr, "the council has paused main until") || !strings.Contains(got.stderr, "too chatty") {
 		t.Errorf("during the pause: exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
-	if got := s.council("workers", "--json"); !strings.Contains(got.stdout, "pausedUntilTime") {
+	if got := s.council("workers", "--json"); !strings.Contains(got.stdout, `"paused_until"`) {
 		t.Errorf("workers: %s", got.stdout)
 	}
 	if got := s.council("command", "main"); !strings.Contains(got.stdout, "processed") {

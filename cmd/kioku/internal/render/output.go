@@ -100,34 +100,6 @@ func escapeForbidden(text []byte) []byte {
 	return out
 }
 
-// Escaper passes JSON on to a writer with what controls a terminal as \u escapes.
-type Escaper struct {
-	// To gets the text.
-	To io.Writer
-
-	// begun is the beginning of a character whose end is not written yet.
-	begun []byte
-}
-
-// Write implements io.Writer.
-func (e *Escaper) Write(p []byte) (int, error) {
-	text := append(e.begun, p...)
-	whole := len(text)
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		if at := len(text) - back; utf8.RuneStart(text[at]) {
-			if !utf8.FullRune(text[at:]) {
-				whole = at
-			}
-			break
-		}
-	}
-	e.begun = slices.Clone(text[whole:])
-	if _, err := e.To.Write(escapeForbidden(text[:whole])); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
 // Page collects output for people and cleans the texts that are added.
 type Page struct {
 	b     strings.Builder
@@ -155,9 +127,6 @@ func (o *Output) Show(fill func(*Page)) error {
 	_, err := fmt.Fprint(o.Stdout, p.String())
 	return err
 }
-
-// NewPage returns an empty page, in colour or not.
-func NewPage(color bool) *Page { return &Page{color: color} }
 
 // String returns the page.
 func (p *Page) String() string { return p.b.String() }

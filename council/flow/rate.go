@@ -8,7 +8,10 @@ import (
 )
 
 // Pair is a member who rates another.
-type Pair struct{ Evaluator, Target string }
+type Pair struct {
+	// Evaluator rates Target.
+	Evaluator, Target string
+}
 
 // String returns the name of the rating, as its file has it.
 func (p Pair) String() string { return p.Evaluator + "_evaluates_" + p.Target }

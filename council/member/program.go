@@ -24,6 +24,7 @@ var passedOn = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR
 
 // Program is a program of the settings, which is run without a shell, in a process group that ends with it.
 type Program struct {
+	// Argv is the program and its arguments, and Dir the folder in which it runs.
 	Argv []string
 	Dir  string
 	// Env are the names of environment variables that it gets beside the usual ones.

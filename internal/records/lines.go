@@ -15,6 +15,7 @@ import (
 
 // Lines is a file of lines of JSON, which several processes may add to.
 type Lines struct {
+	// Root is the folder of the file.
 	Root *os.Root
 	Name string // in Root
 	// Max is the size in bytes at which the file is full.

@@ -29,6 +29,7 @@ const (
 
 // Field is a key of the object that a model answers with.
 type Field struct {
+	// Name in the object, and Kind of its value.
 	Name string
 	Kind Kind
 	// Says what belongs there, for the prompt; empty for the fields of an Object.

@@ -204,7 +204,10 @@ func lines(r io.Reader) iter.Seq2[[]byte, error] {
 }
 
 // Local reaches a handler in this process: the same path as through a socket, without one.
-type Local struct{ Handler http.Handler }
+type Local struct {
+	// Handler answers.
+	Handler http.Handler
+}
 
 // RoundTrip implements http.RoundTripper.
 func (l Local) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -11,8 +11,9 @@ import (
 
 // known are notes from which facts, a conflict, a loop and names come.
 var known = map[string]string{
-	"MEMORY.md":            "# Memory\n\n- I live in Lisbon since 2024-03.\n- I prefer quiet cafés.\n",
-	"memory/2026-11-12.md": "# 2026-11-12\n\n## 09:00 Move\n\nI moved to Porto.\n\n## 10:00 Dario <img src=x onerror=alert(1)>\n\n- Dario works at Casa Azul.\n- [ ] send Dario the keys by 2099-12-01\n- 要対応: 住所変更を銀行に連絡する\n",
+	"MEMORY.md":            "# Memory\n\n- City: Lisbon\n- I prefer quiet cafés.\n\n## People\n\n- Dario\n  - Company: Casa Azul\n",
+	"USER.md":              "# User\n\n- City: Porto\n",
+	"memory/2026-11-12.md": "# 2026-11-12\n\n## 10:00 Dario <img src=x onerror=alert(1)>\n\n- [ ] send Dario the keys by 2099-12-01\n- 要対応: 住所変更を銀行に連絡する\n",
 }
 
 // derived serves the notes with derivation on, and returns when something is derived.
@@ -47,7 +48,7 @@ func TestKnownSettlesAConflict(t *testing.T) {
 	d := derived(t)
 	b := newTab(t, d).open("/known?part=conflicts")
 	b.wait(`document.querySelectorAll(".pair .unit").length === 2`)
-	b.wantText("Porto", "Lisbon", "memory/2026-11-12.md:5", "MEMORY.md:3")
+	b.wantText("Porto", "Lisbon", "USER.md:3", "MEMORY.md:3")
 	b.click(`.pair .keep[aria-label*="Porto"]`)
 	b.wait(`document.querySelector(".empty")`)
 	b.wantText("No conflicts")

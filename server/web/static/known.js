@@ -155,11 +155,13 @@ async function pairs(units) {
 		if (got) known.set(got.id, got);
 	}
 	const shown = new Set();
-	const groups = units.filter((u) => !shown.has(u.id)).map((u) => {
+	const groups = [];
+	for (const u of units) {
+		if (shown.has(u.id)) continue;
 		const group = [u, ...(u.fact?.conflicts || []).map((id) => known.get(id)).filter((o) => o && !shown.has(o.id))];
 		for (const g of group) shown.add(g.id);
-		return group;
-	});
+		groups.push(group);
+	}
 	return groups.map((group) => h("div", { class: "pair", role: "group", "aria-label": "Conflict" }, group.map((u) => h("div", {}, unitCard(u, { changed: load }),
 		group.length > 1 && h("button", { type: "button", class: "primary keep", "aria-label": `This one holds: ${clean(u.text)}`, onclick: (e) => keep(e.target, u) }, "This one holds")))));
 }

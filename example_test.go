@@ -37,7 +37,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	for _, hit := range answer.Hits {
-		fmt.Println(hit.Citation(), hit.Snippet)
+		fmt.Println(hit.Cite(), hit.Snippet)
 	}
 	// Output: MEMORY.md#L1-L1 - Mia drinks green tea in the morning.
 }

@@ -44,7 +44,7 @@ func ExampleClient_Search() {
 		log.Fatal(err)
 	}
 	for _, hit := range answer.Hits {
-		fmt.Println(hit.Citation(), hit.Snippet)
+		fmt.Println(hit.Cite(), hit.Snippet)
 	}
 	// Output: MEMORY.md#L4-L4 - Prefers green tea.
 }

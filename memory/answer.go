@@ -9,35 +9,36 @@ import (
 // Answer is the outcome of a search.
 type Answer struct {
 	// Hits, best first; none if nothing is good enough.
-	Hits []Hit
+	Hits []Hit `json:"results"`
 	// Mode names the channels that ran, one of the constants Mode....
-	Mode string
+	Mode string `json:"mode"`
 	// Degraded lists what the answer had to do without; none if it is complete.
-	Degraded []Degradation
+	Degraded []Degradation `json:"degraded"`
 	// Provider and Model of the vectors that took part; empty for keywords only.
-	Provider, Model string
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
 	// Index of the index that answered.
-	Index IndexStats
+	Index IndexStats `json:"index"`
 	// Took is how long the search took.
-	Took time.Duration
+	Took time.Duration `json:"took"`
 	// Units that the query asked for by Kinds, best first; none if it did not, or nothing matches.
-	Units []FoundUnit
+	Units []FoundUnit `json:"units,omitempty"`
 	// Abstained says why nothing of it belongs into a prompt unasked, empty if something does. It is filled in only for a query
 	// with context, or kinds.
-	Abstained string
+	Abstained string `json:"abstained"`
 	// Withheld is the number of units and passages that match and lie above the ceiling of sensitivity.
-	Withheld int
+	Withheld int `json:"withheldCount,omitempty"`
 }
 
 // FoundUnit is a unit that answers a query.
 type FoundUnit struct {
 	Unit
 	// Text is the unit as one sentence.
-	Text string
+	Text string `json:"text"`
 	// Score in [0,1]: the confidence that it is what was asked for.
-	Score float64
+	Score float64 `json:"score"`
 	// Names are the names of the query or its context that the unit is about; none if only its words match.
-	Names []string
+	Names []string `json:"names,omitempty"`
 }
 
 // Modes of an answer: the channels that ran.
@@ -53,9 +54,9 @@ const (
 // Degradation is one thing that an answer had to do without.
 type Degradation struct {
 	// Code is one of the constants and stable.
-	Code string
+	Code string `json:"code"`
 	// Text is a sentence for people.
-	Text string
+	Text string `json:"text"`
 }
 
 // Codes of a Degradation.
@@ -126,45 +127,50 @@ func (d Degradation) IsHint() bool {
 // IndexStats tells how far the index has followed the files.
 type IndexStats struct {
 	// Generation increases with every committed change.
-	Generation int64
+	Generation int64 `json:"generation"`
 	// Files and Chunks in the index.
-	Files, Chunks int
+	Files  int `json:"fileCount"`
+	Chunks int `json:"chunkCount"`
 	// PendingFiles is the number of files that have changed and are not indexed yet.
-	PendingFiles int
+	PendingFiles int `json:"pendingFileCount"`
 	// LastSync is the end of the last complete sync, zero if there was none.
-	LastSync time.Time
+	LastSync time.Time `json:"lastSyncTime,omitzero"`
 }
 
 // Hit is one result. Lines are 1-based and inclusive.
 type Hit struct {
 	// Path of the file, relative to the workspace, with slashes.
-	Path string
+	Path string `json:"path"`
 	// StartLine and EndLine are the first and the last line of the passage or chunk, from 1.
-	StartLine, EndLine int
+	StartLine int `json:"startLine"`
+	EndLine   int `json:"endLine"`
 	// Score is the confidence in [0,1], comparable between queries.
-	Score float64
+	Score float64 `json:"score"`
 	// Snippet is the part of the text that answers best, at most Query.SnippetChars characters.
-	Snippet string
+	Snippet string `json:"snippet"`
 	// SnippetStart and SnippetEnd are the first and the last line of the snippet, from 1.
-	SnippetStart, SnippetEnd int
+	SnippetStart int `json:"snippetStartLine"`
+	SnippetEnd   int `json:"snippetEndLine"`
 	// Source of the file, one of the constants Source....
-	Source string
+	Source string `json:"source"`
 	// Headings is the path of the headings above the hit, empty if there is none.
-	Headings string
+	Headings string `json:"heading,omitempty"`
 	// Date (YYYY-MM-DD) of the file or entry, empty if it has none.
-	Date string
+	Date string `json:"date"`
 	// VectorScore, in [0,1], is how far the similarity by vectors is above the mean of the index; 0 without vectors.
-	VectorScore float64
+	VectorScore float64 `json:"vectorScore"`
 	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
-	TextScore float64
+	TextScore float64 `json:"textScore"`
+	// Citation of the hit: "memory/2026-01-20.md#L3-L9".
+	Citation string `json:"citation"`
 	// Origin says whose words these are: those of all notes in the passage that are not only the owner's; nil if there are none.
 	// What a person has written into a file has no origin.
-	Origin *Origin
+	Origin *Origin `json:"origin,omitempty"`
 	// Weak reports that Score is below the line from which on a hit is a confident one. Weak hits come after all others. They are
 	// better than chance, and nothing to put into a prompt unasked.
-	Weak bool
+	Weak bool `json:"weak"`
 	// Trace is nil unless the query asked for it.
-	Trace *Trace
+	Trace *Trace `json:"trace,omitempty"`
 }
 
 // TableHead returns the head of the table that the hit begins among the rows of, "| Name | Phone |", which ends Headings; empty for
@@ -177,12 +183,15 @@ func (h Hit) TableHead() string {
 	return "| " + head
 }
 
-// Citation returns "path#L3-L9".
-func (h Hit) Citation() string { return fmt.Sprintf("%s#L%d-L%d", h.Path, h.StartLine, h.EndLine) }
+// Cite returns the citation of the lines of the hit.
+func (h Hit) Cite() string { return fmt.Sprintf("%s#L%d-L%d", h.Path, h.StartLine, h.EndLine) }
 
 // SkippedFile is a file that is not indexed, or of which something could not be read.
 type SkippedFile struct {
-	Path, Reason string // the path in the index, and why the file is not indexed, or what of it could not be read
+	// Path in the index.
+	Path string `json:"path"`
+	// Reason is why the file is not indexed, or what of it could not be read.
+	Reason string `json:"reason"`
 	// Indexed is set for a file that is indexed.
-	Indexed bool
+	Indexed bool `json:"indexed"`
 }

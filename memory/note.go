@@ -3,24 +3,24 @@ package memory
 // Note is text to remember.
 type Note struct {
 	// Text in Markdown, at most 32 KiB. A blank text is an *InputError.
-	Text string
+	Text string `json:"text"`
 	// Target is TargetDaily (also if empty) or TargetLongTerm.
-	Target string
+	Target string `json:"target,omitempty"`
 	// Category heads the section of a daily note; empty means "note".
-	Category string
+	Category string `json:"category,omitempty"`
 	// Key makes the call idempotent: a second note with the same key and text is not written, and one with another text is
 	// an ErrConflict. Empty means no key.
-	Key string
+	Key string `json:"idempotency_key,omitempty"`
 	// Source is who has written the note, one of the constants NoteFrom..., and is recorded beside the text; empty records
 	// nothing.
-	Source string
+	Source string `json:"source,omitempty"`
 	// KeepSecrets keeps the secrets in the text, such as keys and passwords. Otherwise a reference takes the place of each.
-	KeepSecrets bool
+	KeepSecrets bool `json:"keep_secrets,omitempty"`
 	// Origin says whose words the note was made of; nil means the owner's. Together with the source it is recorded beside the text.
-	Origin *Origin
+	Origin *Origin `json:"origin,omitempty"`
 	// Session is the name of the conversation that the note comes from, at most 256 bytes; empty if none. It is recorded in the state
 	// folder, so that all notes of a conversation can be taken back.
-	Session string
+	Session string `json:"session,omitempty"`
 }
 
 // Targets of a note.
@@ -48,14 +48,14 @@ const (
 // Appended says where a note is.
 type Appended struct {
 	// Path of the file, relative to the workspace.
-	Path string
+	Path string `json:"path"`
 	// StartLine is the 1-based line at which the note begins.
-	StartLine int
+	StartLine int `json:"start_line"`
 	// Deduplicated says that the same text or key was there before, and nothing was written.
-	Deduplicated bool
+	Deduplicated bool `json:"deduplicated"`
 	// Secrets are those in the text in whose places references were written; none if there are none.
-	Secrets []ReplacedSecret
+	Secrets []ReplacedSecret `json:"secrets,omitempty"`
 	// Similar is the line of the same file that is nearest to a new long-term note, if it says nearly the same; nil if there is none. The
 	// two may contradict each other.
-	Similar *SimilarNote
+	Similar *SimilarNote `json:"similar,omitempty"`
 }

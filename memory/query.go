@@ -10,67 +10,68 @@ import (
 // Query is a question to a memory.
 type Query struct {
 	// Text in any language, at most 4 KiB. A blank text is an *InputError.
-	Text string
+	Text string `json:"query"`
 	// MaxResults is the maximum number of hits, at most 100; 0 means the default of the memory (6 unless configured).
-	MaxResults int
+	MaxResults int `json:"max_results,omitempty"`
 	// MaxPerFile is the maximum number of hits of one file, at most 100. 0 means the default of the memory: any number
 	// unless configured.
-	MaxPerFile int
+	MaxPerFile int `json:"max_per_file,omitempty"`
 	// MinScore replaces the thresholds of the memory if it is set; it lies in [0,1].
-	MinScore *float64
+	MinScore *float64 `json:"min_score,omitempty"`
 	// Filter restricts the search; the zero value does not.
-	Filter Filter
+	Filter
 	// Granularity is GranularityPassage or GranularityChunk; empty means the default of the memory.
-	Granularity string
+	Granularity string `json:"granularity,omitempty"`
 	// SnippetChars is the maximum number of characters of a snippet, 40 to 2,000; 0 means the default of the memory.
-	SnippetChars int
+	SnippetChars int `json:"max_snippet_chars,omitempty"`
 	// Clauses says that Text is a message and not a query: its questions, its last sentence and the whole are searched for one by one,
 	// and their hits merged by score.
-	Clauses bool
+	Clauses bool `json:"clauses,omitempty"`
 	// Explain fills in the trace of each hit.
-	Explain bool
+	Explain bool `json:"explain,omitempty"`
 	// Now is the time of the question; zero means the clock of the memory.
-	Now time.Time
+	Now time.Time `json:"ask_time,omitzero"`
 
 	// What follows takes part only if derivation is on.
 
 	// Context are the messages before the query, oldest first, at most 20. They say what a pointing word means.
-	Context []Turn
+	Context []Turn `json:"context,omitempty"`
 	// Queries are further wordings by the caller, at most 5 of at most 200 characters.
-	Queries []string
+	Queries []string `json:"queries,omitempty"`
 	// Kinds to find, constants Kind...; none means passages only.
-	Kinds []string
+	Kinds []string `json:"kinds,omitempty"`
 	// AsOf asks for facts that held in the world at that time; zero means now.
-	AsOf time.Time
+	AsOf time.Time `json:"as_of_time,omitzero"`
 	// IncludeSuperseded also finds facts that others have taken the place of, and loops that are closed or expired.
-	IncludeSuperseded bool
+	IncludeSuperseded bool `json:"include_superseded,omitempty"`
 	// MaxSensitivity is the ceiling of units, and of passages if derivation is on; nil means Private.
-	MaxSensitivity *Sensitivity
+	MaxSensitivity *Sensitivity `json:"-"`
 }
 
 // Filter restricts a search. The zero value lets everything through.
 type Filter struct {
 	// Sources to search, constants Source...; none means all.
-	Sources []string
+	Sources []string `json:"sources,omitempty"`
 	// PathPrefix is how the paths of files begin; empty means all.
-	PathPrefix string
+	PathPrefix string `json:"path_prefix,omitempty"`
 	// Where are conditions on the fields of files, all of which must hold; none restricts nothing.
-	Where []Condition
+	Where []Condition `json:"filter,omitempty"`
 	// Since and Until are days (YYYY-MM-DD), inclusive, empty for no bound. Of an RFC 3339 time the day counts. If either is
 	// set, undated files are left out.
-	Since, Until string
+	Since string `json:"since,omitempty"`
+	Until string `json:"until,omitempty"`
 }
 
 // Condition is a condition on a field of a file: of its front matter, or one of the fields title, date, tags and aliases, which
 // every file has that has a value for them. A file without the field meets only the operator [NotEqual].
 type Condition struct {
 	// Field is the name of the field; its case does not matter. The key of a mapping within the front matter is "author.name".
-	Field string
+	Field string `json:"field"`
 	// Op is one of the operators; empty means [Equal].
-	Op string
+	Op string `json:"op,omitempty"`
 	// Values to compare with: one, or at least one for [In]. Texts are equal whatever their case. A tag also equals the tags
 	// above it: "a/b" equals "a".
-	Values []string
+	Values []string `json:"values"`
 }
 
 // Operators of a [Condition]. If a field is a list, one of its values must meet the condition, and all of them [NotEqual].

@@ -143,6 +143,7 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 	}
 	text, first := c.snippetText(r.terms)
 	window := snippetter{language: c.Language, terms: r.terms, limit: r.query.SnippetChars, textWeight: r.weights.text, nearness: r.nearness(c)}.cut(text, first)
+	h.Citation = h.Cite()
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	h.Origin = memory.JoinOrigins(c.origins, h.SnippetStart, h.SnippetEnd)
 	if r.query.Explain {

@@ -72,7 +72,7 @@ func searchResult(h memory.Hit) *kiokuv1.SearchResult {
 		Path: h.Path, StartLine: int32Of(h.StartLine), EndLine: int32Of(h.EndLine), Score: h.Score,
 		Snippet: h.Snippet, SnippetStartLine: int32Of(h.SnippetStart), SnippetEndLine: int32Of(h.SnippetEnd),
 		Source: h.Source, VectorScore: h.VectorScore, TextScore: h.TextScore,
-		Citation: h.Citation(),
+		Citation: h.Cite(),
 		Heading:  h.Headings, Date: h.Date, Trace: traceOf(h.Trace), Weak: h.Weak,
 	}
 }

@@ -221,7 +221,7 @@ func searchTool(ctx context.Context, m memory.Service, in searchInput) (SearchOu
 	for _, h := range answer.Hits {
 		out.Results = append(out.Results, ResultOutput{
 			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score, Weak: h.Weak,
-			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, SaidBy: h.Origin.String(), Citation: h.Citation(),
+			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, SaidBy: h.Origin.String(), Citation: h.Cite(),
 		})
 	}
 	for _, u := range answer.Units {

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"kioku/memory"
 )
 
@@ -105,6 +107,17 @@ func errorOf(body []byte, status int) error {
 	return said.Error
 }
 
+// escapePath escapes the parts of a path, and those that a server would take for a folder above.
+func escapePath(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if parts[i] = url.PathEscape(part); part == "." || part == ".." {
+			parts[i] = strings.ReplaceAll(part, ".", "%2E")
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
 // request returns the request of an operation.
 func request(ctx context.Context, a About, in any) (*http.Request, error) {
 	var members map[string]json.RawMessage
@@ -117,9 +130,11 @@ func request(ctx context.Context, a About, in any) (*http.Request, error) {
 	}
 	path := a.Path()
 	for _, name := range wildcards(path) {
-		value := url.PathEscape(textOf(members[name]))
+		value := textOf(members[name])
 		if strings.Contains(path, "{"+name+"...}") {
-			value = strings.ReplaceAll(value, "%2F", "/")
+			value = escapePath(value)
+		} else {
+			value = url.PathEscape(value)
 		}
 		path = strings.NewReplacer("{"+name+"}", value, "{"+name+"...}", value).Replace(path)
 		delete(members, name)
@@ -170,7 +185,7 @@ func textOf(value json.RawMessage) string {
 
 // unmarshal decodes an answer. A member that it does not know is of a newer service.
 func unmarshal(body []byte, out any) error {
-	if err := json.Unmarshal(body, out); err != nil {
+	if err := jsonv2.Unmarshal(body, out, asText); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	return nil

@@ -137,7 +137,7 @@ func unmarshalStrict(body []byte, in reflect.Value) error {
 		if wrong.Field == "" {
 			return problem("body", "must be a JSON object")
 		}
-		return problem(wrong.Field, "must be %s, not %s", kindOf(wrong.Type), wrong.Value)
+		return problem(wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:], "must be %s, not %s", kindOf(wrong.Type), wrong.Value)
 	}
 	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
 		name = strings.Trim(name, `"`)

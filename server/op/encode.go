@@ -27,9 +27,20 @@ const (
 	reconnectPause = 3 * time.Second
 )
 
-// marshalLine returns a value as JSON on one line, with its line break. A list without elements is [], and not null.
+// asText are the options by which a duration is a text: "1.5ms".
+var asText = json.JoinOptions(
+	json.WithMarshalers(json.MarshalFunc(func(d time.Duration) ([]byte, error) { return []byte(strconv.Quote(d.String())), nil })),
+	json.WithUnmarshalers(json.UnmarshalFunc(func(b []byte, d *time.Duration) (err error) {
+		*d, err = time.ParseDuration(strings.Trim(string(b), `"`))
+		return err
+	})))
+
+// Marshal returns a value as JSON, as operations answer. A list without elements is [], and not null.
+func Marshal(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true), asText) }
+
+// marshalLine returns a value as JSON on one line, with its line break.
 func marshalLine(v any) ([]byte, error) {
-	b, err := json.Marshal(v, json.Deterministic(true))
+	b, err := Marshal(v)
 	return append(b, '\n'), err
 }
 

@@ -17,13 +17,9 @@ import (
 
 // schemaOptions say how types look as JSON that have a form of their own.
 var schemaOptions = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-<<<<<<< HEAD
 	reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
 	reflect.TypeFor[memory.Sensitivity](): {Type: "string", Enum: []any{"normal", "private", "secret"}},
-=======
-	reflect.TypeFor[time.Time]():     {Type: "string", Format: "date-time"},
-	reflect.TypeFor[time.Duration](): {Type: "string", Description: "a duration: 1.5ms"},
->>>>>>> b10333a8 (WIP memory: the vocabulary of operations; server: operations on notes over HTTP (page and commands still speak the messages of gRPC))
+	reflect.TypeFor[time.Duration]():      {Type: "string", Description: "a duration: 1.5ms"},
 }}
 
 // SchemaOf returns the JSON Schema of a type of a request or an answer.

@@ -20,48 +20,51 @@ import (
 // Status describes a memory for people.
 type Status struct {
 	// Agent is the id of the agent, and Workspace the absolute path of the folder.
-	Agent, Workspace string
+	Agent     string `json:"agent"`
+	Workspace string `json:"workspace"`
 	// Index is what the index has.
-	Index memory.IndexStats
+	Index memory.IndexStats `json:"index"`
 	// Skipped is what is not indexed, or not wholly; nil if there is nothing.
-	Skipped []memory.SkippedFile
+	Skipped []memory.SkippedFile `json:"skipped,omitempty"`
 	// Sync is how far the index is in step with the folder.
-	Sync indexer.SyncState
+	Sync indexer.SyncState `json:"sync"`
 	// Sizes are those of the index.
-	Sizes store.Sizes
+	Sizes store.Sizes `json:"sizes"`
 	// Space is the space of the vectors that the embedding provider returns.
-	Space embed.Space
+	Space embed.Space `json:"space"`
 	// ProviderReason says why the embedding provider was chosen, or why there is none; empty if it is not known.
-	ProviderReason string
+	ProviderReason string `json:"provider_reason,omitempty"`
 	// Health of the embedding provider.
-	Health embed.Health
+	Health embed.Health `json:"health"`
 	// Active is the space of the vectors that searches use; zero if there are none.
-	Active embed.Space
+	Active embed.Space `json:"active"`
 	// Built is how many chunks have a vector of Space while the vectors that searches use are of another one; 0 otherwise.
-	Built int
+	Built int `json:"built,omitempty"`
 	// Embedded is the number of chunks that have a vector of Space.
-	Embedded int
+	Embedded int `json:"embedded"`
 	// Cached counts the vectors of the cache of embeddings, of chunks and of their windows.
-	Cached int
+	Cached int `json:"cached"`
 	// Backfill is how far the backfill is; zero while none runs.
-	Backfill vectors.State
+	Backfill vectors.State `json:"backfill,omitzero"`
 	// KnownSinceStart counts the chunks that got a vector of the cache since the memory was opened, and EmbeddedSinceStart the
 	// texts that the provider embedded, of runs that have ended.
-	KnownSinceStart, EmbeddedSinceStart int64
+	KnownSinceStart    int64 `json:"known_since_start"`
+	EmbeddedSinceStart int64 `json:"embedded_since_start"`
 	// AllResidentBytes of vectors and words are in RAM, of all memories that share a budget of BudgetBytes.
-	AllResidentBytes, BudgetBytes int64
+	AllResidentBytes int64 `json:"all_resident_bytes,omitempty"`
+	BudgetBytes      int64 `json:"budget_bytes,omitempty"`
 	// Reranker names the provider and the model of the re-ranker; empty without one.
-	Reranker string
+	Reranker string `json:"reranker,omitempty"`
 	// RerankerErr is why the re-ranker was last not answering; nil if it answers or was not asked yet.
-	RerankerErr error
+	RerankerErr error `json:"reranker_error,omitempty"`
 	// Degraded is what searches lack now; nil if they lack nothing.
-	Degraded []memory.Degradation
+	Degraded []memory.Degradation `json:"degraded"`
 	// Check is the last check of the index; nil before the first.
-	Check *IndexCheck
+	Check *IndexCheck `json:"check,omitempty"`
 	// Transcripts are the folders of the transcripts that are indexed; nil if there are none.
-	Transcripts []indexer.TranscriptFolder
+	Transcripts []indexer.TranscriptFolder `json:"transcripts,omitempty"`
 	// Beside counts the Markdown files of the workspace that the settings do not include.
-	Beside indexer.Beside
+	Beside indexer.Beside `json:"beside"`
 }
 
 const (
@@ -330,7 +333,7 @@ func (m *Memory) checkOnce(ctx context.Context) time.Duration {
 type IndexCheck struct {
 	store.Checked
 	// Time is the end of the check.
-	Time time.Time
+	Time time.Time `json:"time,omitzero"`
 }
 
 // checkIndex checks the index and records the outcome.

@@ -28,18 +28,18 @@ type SyncOptions = indexer.SyncOptions
 type SyncReport struct {
 	indexer.Report
 	// Embedded counts texts that the provider embedded.
-	Embedded int
+	Embedded int `json:"embedded"`
 	// Truncated counts texts that have a part in no vector, because it is too long for the provider's model.
-	Truncated int
+	Truncated int `json:"truncated"`
 	// Refused counts texts that the provider refuses.
-	Refused int
+	Refused int `json:"refused"`
 	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
-	RefusedErr error
+	RefusedErr error `json:"-"`
 	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for. It wraps
 	// vectors.ErrNotAdopted if searches still use the vectors of the model before.
-	EmbedErr error
+	EmbedErr error `json:"-"`
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
-	Unembedded int
+	Unembedded int `json:"unembedded"`
 }
 
 // Sync indexes what has changed in the folder, and then embeds the texts without a vector. A provider that has failed is asked
@@ -329,7 +329,7 @@ const maxLag = 4096
 type Event struct {
 	indexer.Event
 	// Generation of the index after the event; it increases with every committed change.
-	Generation int64
+	Generation int64 `json:"generation"`
 }
 
 // events hands every event to all subscribers.

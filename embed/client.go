@@ -60,14 +60,14 @@ const (
 // Space identifies a vector space: vectors of equal spaces may be compared, others never.
 type Space struct {
 	// Provider is the name of the provider; empty for "none".
-	Provider string
+	Provider string `json:"provider"`
 	// Model is its name at the provider; empty for "none".
-	Model string
+	Model string `json:"model"`
 	// Dims is the number of dimensions; 0 until the provider has answered once.
-	Dims int
+	Dims int `json:"dims,omitempty"`
 	// Endpoint is a fingerprint of the base URL and of the prefix of documents, equal for equal servers and prefixes; empty for
 	// the provider's own without a prefix.
-	Endpoint string
+	Endpoint string `json:"-"`
 }
 
 // IsZero reports whether s is the space of the provider "none".
@@ -105,11 +105,11 @@ type Embedding struct {
 // Health is what is known of a provider.
 type Health struct {
 	// Healthy is true until a request fails and again after one succeeds.
-	Healthy bool
+	Healthy bool `json:"healthy"`
 	// Err is the last error; nil while healthy.
-	Err error
+	Err error `json:"error,omitempty"`
 	// RetryAt is when the provider is tried again; zero while healthy.
-	RetryAt time.Time
+	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
 // New returns a client for cfg; it makes no request. The client of the provider "none" is not enabled. A local model that cannot

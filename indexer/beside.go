@@ -15,9 +15,9 @@ const maxBeside = 10_000
 // that ignore files or Options.Exclude exclude do not count.
 type Beside struct {
 	// Files is the number of files that were counted.
-	Files int
+	Files int `json:"files"`
 	// More is true if there may be more: they are too many, or it took too long to count them.
-	More bool
+	More bool `json:"more,omitempty"`
 }
 
 // String returns the number for people, such as "12" or "more than 10,000".

@@ -26,28 +26,28 @@ const (
 // SyncState is how far the index is in step with the folder.
 type SyncState struct {
 	// PendingFiles counts changed paths that wait to be indexed, and files of the sync under way or of the one that failed.
-	PendingFiles int
+	PendingFiles int `json:"pending_files"`
 	// LastSync is the end of the last complete sync; zero before the first.
-	LastSync time.Time
+	LastSync time.Time `json:"last_sync,omitzero"`
 	// WatchMode is ModeInotify, ModePolling or ModeOff.
-	WatchMode string
+	WatchMode string `json:"watch_mode"`
 	// WatchNote is why the folder is polled; empty if it is not.
-	WatchNote string
+	WatchNote string `json:"watch_note,omitempty"`
 	// Unavailable lists the roots that could not be read. The index keeps their files. Empty if all could be read.
-	Unavailable []string
+	Unavailable []string `json:"unavailable,omitempty"`
 	// Stale is why the index must be rebuilt; empty if it need not.
-	Stale string
+	Stale string `json:"stale,omitempty"`
 	// Syncing is true while a sync or a rebuild runs.
-	Syncing bool
+	Syncing bool `json:"syncing"`
 	// Dirty is true if the index may lag behind the folder: before the first sync, after a failed one, and while changed
 	// paths wait.
-	Dirty bool
+	Dirty bool `json:"dirty"`
 	// LastErr is why the last sync failed, or why it could not read some files. It is nil from the next full sync on that
 	// ends well.
-	LastErr error
+	LastErr error `json:"last_error,omitempty"`
 	// RetryAt is the earliest time of the next sync after a failure; zero if LastErr is nil. A sync that a person asks for
 	// does not wait.
-	RetryAt time.Time
+	RetryAt time.Time `json:"retry_at,omitzero"`
 	// failures counts the syncs that failed in a row.
 	failures int
 }

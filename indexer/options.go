@@ -90,11 +90,11 @@ func (o Options) withDefaults() Options {
 // SyncOptions changes what a sync does. The zero value indexes what has changed and rebuilds a stale index.
 type SyncOptions struct {
 	// Verify reads and hashes every file, even if its size and time are unchanged.
-	Verify bool
+	Verify bool `json:"verify,omitempty"`
 	// Prune removes the files of roots that cannot be read.
-	Prune bool
+	Prune bool `json:"prune,omitempty"`
 	// NoRebuild does not rebuild a stale index (SyncState.Stale says why it is stale). Changed files are indexed as usual.
-	NoRebuild bool
+	NoRebuild bool `json:"no_rebuild,omitempty"`
 	// DeferSessions skips transcripts that have grown by less than Sessions says. The first full sync of an Indexer ignores it.
-	DeferSessions bool
+	DeferSessions bool `json:"-"`
 }

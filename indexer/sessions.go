@@ -176,9 +176,9 @@ func dateChunks(chunks []Chunk, days []string) {
 // TranscriptFolder is a folder of transcripts that are indexed.
 type TranscriptFolder struct {
 	// Source of the transcripts.
-	Source string
+	Source string `json:"source"`
 	// Folder is its absolute path; it need not exist.
-	Folder string
+	Folder string `json:"folder"`
 }
 
 // TranscriptFolders returns the folders of transcripts that searches find; nil if there are none.

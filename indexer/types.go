@@ -132,19 +132,19 @@ const (
 // Event is something that happened to the index.
 type Event struct {
 	// Kind is one of the event kinds.
-	Kind string
+	Kind string `json:"kind"`
 	// Path is the file or root; empty if the event is about the whole index.
-	Path string
+	Path string `json:"path,omitempty"`
 	// Text is a reason, an error, a summary or the new watch mode; empty if there is nothing to add.
-	Text string
+	Text string `json:"text,omitempty"`
 	// Chunks counts the chunks that were written, or got a vector in this run of the backfill.
-	Chunks int
+	Chunks int `json:"chunks,omitempty"`
 	// Modified is the modification time of a file that was indexed, and zero for other events.
-	Modified time.Time
+	Modified time.Time `json:"modified,omitzero"`
 	// Full reports that a sync that started or is done looks at all files.
-	Full bool
+	Full bool `json:"full,omitempty"`
 	// Time is when it happened.
-	Time time.Time
+	Time time.Time `json:"time,omitzero"`
 }
 
 // Progress phases.
@@ -158,39 +158,42 @@ const (
 // Progress is one step of a sync, of a rebuild, or of the backfill after it (PhaseEmbed).
 type Progress struct {
 	// Phase is one of the progress phases.
-	Phase string
+	Phase string `json:"phase"`
 	// FilesDone and FilesTotal count files that are done, and all files that must be read.
-	FilesDone, FilesTotal int
+	FilesDone  int `json:"files_done"`
+	FilesTotal int `json:"files_total"`
 	// Chunks counts the chunks that were written.
-	Chunks int
+	Chunks int `json:"chunks"`
 	// Embedded and EmbedTotal count texts that the provider embedded in this backfill, and all that it is to embed.
-	Embedded, EmbedTotal int
+	Embedded   int `json:"embedded,omitempty"`
+	EmbedTotal int `json:"embed_total,omitempty"`
 	// Skipped counts files that cannot be indexed.
-	Skipped int
+	Skipped int `json:"skipped,omitempty"`
 	// Path is the file that is done; empty if the step is about no single file.
-	Path string
+	Path string `json:"path,omitempty"`
 }
 
 // Report is the outcome of a sync or a rebuild.
 type Report struct {
 	// Files and Chunks count what was written.
-	Files, Chunks int
+	Files  int `json:"files"`
+	Chunks int `json:"chunks"`
 	// Removed counts files that were removed from the index.
-	Removed int
+	Removed int `json:"removed"`
 	// Skipped counts all files that the index lists with a reason, not only the new ones.
-	Skipped int
+	Skipped int `json:"skipped"`
 	// Known counts chunks that got a cached vector.
-	Known int
+	Known int `json:"known"`
 	// Read counts files whose content was read.
-	Read int
+	Read int `json:"read"`
 	// Unread counts files that could not be read, for a reason that may pass. The index keeps what it has of them.
-	Unread int
+	Unread int `json:"unread"`
 	// UnreadErr is the first of these reasons; nil if all files were read.
-	UnreadErr error
+	UnreadErr error `json:"-"`
 	// Unavailable lists the roots that could not be read; empty if all could.
-	Unavailable []string
+	Unavailable []string `json:"unavailable,omitempty"`
 	// Stale is why the index must be rebuilt, which this sync did not do; empty if it need not.
-	Stale string
+	Stale string `json:"stale,omitempty"`
 	// Took is the duration.
-	Took time.Duration
+	Took time.Duration `json:"took"`
 }

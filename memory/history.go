@@ -142,7 +142,7 @@ type FileDiff struct {
 type PastAnswer struct {
 	Answer
 	// Version that was searched.
-	Version FolderVersion
+	Version FolderVersion `json:"version"`
 }
 
 // UndoWrites says which notes and updates of an agent are taken back. A Session or Since is required.

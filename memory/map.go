@@ -30,7 +30,7 @@ type Map struct {
 	// Progress of the newer map, from 0 to 1.
 	Progress float64 `json:"progress"`
 	// Err is why the last map could not be made; nil if it could.
-	Err error `json:"-"`
+	Err error `json:"error,omitempty"`
 	// Points of the map; none if the caller has them.
 	Points []MapPoint `json:"points"`
 	// Files of the points.
@@ -94,6 +94,10 @@ type Activity struct {
 	Days []ActivityDay `json:"days"`
 	// Undated is the number of files of no day: neither the file nor a passage of it has one.
 	Undated int `json:"undated"`
+	// Today is the day now where the memory is.
+	Today string `json:"today,omitempty"`
+	// TurnsKept reports that turns are recorded.
+	TurnsKept bool `json:"turns_kept,omitempty"`
 }
 
 // ActivityDay is what a memory has of a day.
@@ -105,4 +109,9 @@ type ActivityDay struct {
 	Chunks int `json:"chunks"`
 	// Changed is the number of files that were last changed on this day.
 	Changed int `json:"changed"`
+	// Turns is the number of recorded prompts and recalls on this day, Used that of the passages that they recalled, and Recalled how
+	// often passages of notes of this day were recalled, on whatever day.
+	Turns    int `json:"turns,omitempty"`
+	Recalled int `json:"recalled,omitempty"`
+	Used     int `json:"used,omitempty"`
 }

@@ -30,6 +30,11 @@ type (
 		To             *memory.Moment `json:"to,omitempty"` // the notes as they are now if it is not set
 		MaxSensitivity string         `json:"max_sensitivity,omitempty"`
 	}
+	// SearchThen is a question to the notes as they were.
+	SearchThen struct {
+		SearchNotes
+		At memory.Moment `json:"at,omitzero"`
+	}
 	// UndoWrites says which writes of an agent are taken back.
 	UndoWrites struct {
 		OfAgent
@@ -44,11 +49,12 @@ type (
 
 // HistoryOps are the operations on notes as they were.
 type HistoryOps struct {
-	Log   op.Op[HistoryLog, []memory.FileChange]
-	Show  op.Op[ShowFile, memory.PastFile]
-	Diff  op.Op[DiffFiles, memory.Diff]
-	Undo  op.Op[UndoWrites, memory.UndoneWrites]
-	Purge op.Op[AgentPath, memory.Purged]
+	Search op.Op[SearchThen, memory.PastAnswer]
+	Log    op.Op[HistoryLog, []memory.FileChange]
+	Show   op.Op[ShowFile, memory.PastFile]
+	Diff   op.Op[DiffFiles, memory.Diff]
+	Undo   op.Op[UndoWrites, memory.UndoneWrites]
+	Purge  op.Op[AgentPath, memory.Purged]
 }
 
 // NotesThen are the operations on notes as they were, for clients.
@@ -57,6 +63,16 @@ var NotesThen = historyOps(nil)
 // historyOps returns the operations on the notes of a server as they were.
 func historyOps(s *Server) HistoryOps {
 	return HistoryOps{
+		Search: op.New("history search", "POST /v1/history:search", rightAgent, "Returns the passages of the notes as they were that answer a question best.",
+			func(ctx context.Context, in SearchThen) (memory.PastAnswer, error) {
+				m, err := s.searched(ctx, &in.SearchNotes)
+				if err != nil {
+					return memory.PastAnswer{}, err
+				}
+				past, err := m.SearchPast(ctx, in.Query, in.At)
+				fitHits(&past.Answer)
+				return past, err
+			}),
 		Log: op.New("history log", "GET /v1/history", rightAgent, "Lists the changes of files, the latest first. The renames of a file are followed.",
 			func(ctx context.Context, in HistoryLog) ([]memory.FileChange, error) {
 				m, err := authorize(ctx, s.opt.Agents, &in)

@@ -3,10 +3,16 @@ package server
 import (
 	"context"
 	"fmt"
+	"iter"
+	"kioku"
+	"time"
 
+	"kioku/indexer"
+	"kioku/internal/modelhttp"
 	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/server/op"
+	"kioku/vectors"
 )
 
 // Requests to a memory.
@@ -59,6 +65,46 @@ type (
 		memory.FileList
 		Index memory.IndexStats `json:"index"`
 	}
+	// IndexStatus is the state of a memory, and of the service as far as the caller may know it.
+	IndexStatus struct {
+		kioku.Status
+		Version string `json:"version"`
+		// Offline reports that nothing is sent to another machine.
+		Offline bool `json:"offline,omitempty"`
+		// Egress is what the process has sent since its start, for all agents; none for callers that may not reach all of them.
+		Egress []modelhttp.Use `json:"egress,omitempty"`
+		// SlowCalls are calls to the agent that took a quarter of a second or more, the most recent first. Streams do not count.
+		SlowCalls []SlowCall `json:"slow_calls,omitempty"`
+	}
+	// SlowCall is a call that took long.
+	SlowCall struct {
+		Method    string        `json:"method"`
+		Code      string        `json:"code"`
+		Took      time.Duration `json:"took"`
+		Start     time.Time     `json:"start_time"`
+		RequestID string        `json:"request_id"`
+	}
+	// SyncIndex asks for a sync.
+	SyncIndex struct {
+		OfAgent
+		indexer.SyncOptions
+	}
+	// SyncStep is a step of a sync or rebuild: progress, or the report at the end.
+	SyncStep struct {
+		Progress *indexer.Progress `json:"progress,omitempty"`
+		Report   *SyncDone         `json:"report,omitempty"`
+	}
+	// SyncDone is what a sync wrote, what it could not do, and the state of the index after it.
+	SyncDone struct {
+		kioku.SyncReport
+		Index    memory.IndexStats    `json:"index"`
+		Degraded []memory.Degradation `json:"degraded,omitempty"`
+	}
+	// MapOf asks for the map of a memory.
+	MapOf struct {
+		OfAgent
+		memory.MapQuery
+	}
 	// Agent is a memory that the caller may reach.
 	Agent struct {
 		ID        string `json:"id"`
@@ -82,6 +128,12 @@ type MemoryOps struct {
 	Activity             op.Op[DaysOf, memory.Activity]
 	Explain              op.Op[ExplainSearch, memory.Explanation]
 	Agents               op.Op[None, []Agent]
+	Map                  op.Op[MapOf, memory.Map]
+	Status               op.Op[OfAgent, IndexStatus]
+	Estimate             op.Op[OfAgent, vectors.Estimate]
+	Sync                 op.Stream[SyncIndex, SyncStep]
+	Rebuild              op.Stream[OfAgent, SyncStep]
+	Events               op.Stream[OfAgent, kioku.Event]
 }
 
 // Notes are the operations on notes and their index, for clients.
@@ -187,7 +239,13 @@ func memoryOps(s *Server) MemoryOps {
 				if err != nil {
 					return memory.Activity{}, err
 				}
-				return m.Activity(ctx, in.Since, in.Until)
+				days, err := m.Activity(ctx, in.Since, in.Until)
+				if side, ok := s.sidecars[in.Agent]; ok && err == nil {
+					err = s.addTurns(ctx, in, side.Turns(), &days)
+				}
+				days.Today = time.Now().In(s.opt.Location).Format(time.DateOnly)
+				days.Days = days.Days[max(0, len(days.Days)-maxDays):]
+				return days, err
 			}),
 		Explain: op.New("explain", "POST /v1/explain", rightAgent, "Takes the scores of a search apart, and tells what became of a passage.",
 			func(ctx context.Context, in ExplainSearch) (memory.Explanation, error) {
@@ -219,6 +277,45 @@ func memoryOps(s *Server) MemoryOps {
 			return list, nil
 		}),
 	}
+	o.Map = op.New("map", "GET /v1/map", rightAgent, "Returns the map of a memory as far as there is one.", func(ctx context.Context, in MapOf) (memory.Map, error) {
+		m, err := authorize(ctx, s.opt.Agents, &in, checkCount("max_points", in.MaxPoints))
+		if err != nil {
+			return memory.Map{}, err
+		}
+		drawn, err := m.Map(ctx, in.MapQuery)
+		if drawn.Err != nil {
+			drawn.Err = errNoMap
+		}
+		return drawn, err
+	})
+	o.Status = op.New("status", "GET /v1/status", rightAgent, "Describes the index of an agent.", s.indexStatus)
+	o.Estimate = op.New("estimate", "GET /v1/estimate", rightAgent, "Tells what it takes to embed the chunks without a vector.",
+		func(ctx context.Context, in OfAgent) (vectors.Estimate, error) {
+			m, err := authorize(ctx, s.opt.Agents, &in)
+			if err != nil {
+				return vectors.Estimate{}, err
+			}
+			return m.Estimate(ctx)
+		})
+	o.Sync = op.NewStream("sync", "POST /v1/sync", rightAgent, "Updates the index from the folder. Removing files needs the right to write.",
+		func(ctx context.Context, in SyncIndex) iter.Seq2[SyncStep, error] {
+			reach := authorize[Memory]
+			if in.Prune {
+				reach = authorizeWrite[Memory]
+			}
+			m, err := reach(ctx, s.opt.Agents, &in)
+			return syncSteps(ctx, m, err, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
+				return m.Sync(ctx, in.SyncOptions, step)
+			})
+		})
+	o.Rebuild = op.NewStream("rebuild", "POST /v1/rebuild", rightWrite, "Rebuilds the index from the files, which may cost embeddings.",
+		func(ctx context.Context, in OfAgent) iter.Seq2[SyncStep, error] {
+			m, err := authorizeWrite(ctx, s.opt.Agents, &in)
+			return syncSteps(ctx, m, err, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
+				return m.Rebuild(ctx, step)
+			})
+		})
+	o.Events = op.NewStream("events", "GET /v1/events", rightAgent, "Streams the events of an index, from when it answers.", s.indexEvents)
 	o.SearchByPost, o.ListByPost = o.Search, o.List
 	o.SearchByPost.Route, o.ListByPost.Route = "POST /v1/search", "POST /v1/files"
 	return o

@@ -12,7 +12,6 @@ import (
 
 	"kioku/internal/trace"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // Observer is told of all calls. Its methods are called by many goroutines and must not block.
@@ -113,7 +112,7 @@ func (s *Server) checkAudit(c *call) error {
 }
 
 // degradedAudit says in a status that calls are not recorded; nothing if they are.
-func (s *Server) degradedAudit() []*kiokuv1.Degradation {
+func (s *Server) degradedAudit() []memory.Degradation {
 	if s.opt.Audit == nil {
 		return nil
 	}
@@ -121,7 +120,7 @@ func (s *Server) degradedAudit() []*kiokuv1.Degradation {
 	if err == nil {
 		return nil
 	}
-	return []*kiokuv1.Degradation{{Code: memory.AuditFailing, Text: "calls are not recorded in the audit log: " + errorText(err)}}
+	return []memory.Degradation{{Code: memory.AuditFailing, Text: "calls are not recorded in the audit log: " + errorText(err)}}
 }
 
 // record describes the call and its outcome.

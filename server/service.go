@@ -118,8 +118,7 @@ func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kioku
 	}
 	resp := statusResponse(st)
 	resp.Agent, resp.Version = req.GetAgent(), s.opt.Version
-	resp.Degraded = append(resp.Degraded, s.degradedAudit()...)
-	resp.SlowCalls = s.slow.list(req.GetAgent())
+	resp.Degraded = append(resp.Degraded, convertAll(s.degradedAudit(), degradation)...)
 	if n := s.opt.Network; n != nil {
 		resp.Offline, resp.Egress = n.Offline(), convertAll(n.Uses(), egressUse)
 	}

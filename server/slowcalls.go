@@ -5,10 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"google.golang.org/protobuf/types/known/durationpb"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 const (
@@ -38,12 +34,12 @@ func (s *slowCalls) add(r CallRecord) {
 	s.byAgent[agent] = list[:min(len(list), maxSlowCalls)]
 }
 
-// list returns the calls of an agent as messages.
-func (s *slowCalls) list(agent string) []*kiokuv1.SlowCall {
+// list returns the calls of an agent.
+func (s *slowCalls) list(agent string) (list []SlowCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return convertAll(s.byAgent[agent], func(r CallRecord) *kiokuv1.SlowCall {
-		return &kiokuv1.SlowCall{Method: path.Base(r.Method), Code: r.Code.String(), Took: durationpb.New(r.Took),
-			StartTime: kiokuv1.TimeOf(r.Start), RequestId: r.RequestID}
-	})
+	for _, r := range s.byAgent[agent] {
+		list = append(list, SlowCall{Method: path.Base(r.Method), Code: r.Code.String(), Took: r.Took, Start: r.Start, RequestID: r.RequestID})
+	}
+	return list
 }

@@ -1,120 +1,74 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
-	"sync"
-	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"kioku"
 	"kioku/indexer"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/op"
 	"kioku/vectors"
 )
 
-// Sync updates the index from the folder. Removing files needs the right to write.
-func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServer[kiokuv1.SyncResponse]) error {
-	reach := authorize[Memory]
-	if req.GetPrune() {
-		reach = authorizeWrite[Memory]
-	}
-	ctx := stream.Context()
-	m, err := reach(ctx, s.opt.Agents, req)
-	if err != nil {
-		return err
-	}
-	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild()}
-	return streamSync(ctx, m, stream.Send, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
-		return m.Sync(ctx, opt, step)
-	})
-}
-
-// Rebuild rebuilds the index from the files. It needs the right to write, because it may cost embeddings.
-func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamingServer[kiokuv1.RebuildResponse]) error {
-	ctx := stream.Context()
-	m, err := authorizeWrite(ctx, s.opt.Agents, req)
-	if err != nil {
-		return err
-	}
-	send := func(r *kiokuv1.SyncResponse) error { return stream.Send(rebuildResponse(r)) }
-	return streamSync(ctx, m, send, m.Rebuild)
-}
-
-// rebuildResponse returns a message of a sync as a message of a rebuild.
-func rebuildResponse(r *kiokuv1.SyncResponse) *kiokuv1.RebuildResponse {
-	if report := r.GetReport(); report != nil {
-		return &kiokuv1.RebuildResponse{Event: &kiokuv1.RebuildResponse_Report{Report: report}}
-	}
-	return &kiokuv1.RebuildResponse{Event: &kiokuv1.RebuildResponse_Progress{Progress: r.GetProgress()}}
-}
-
-// streamSync syncs or rebuilds and sends the progress, then the report. It skips progress that a slow caller does not take
-// in time, so that no caller delays the sync. The sync ends with ctx.
-func streamSync(ctx context.Context, m Memory, send func(*kiokuv1.SyncResponse) error,
-	sync func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)) error {
-	start := time.Now()
-	step, wait := sendProgress(send)
-	defer wait()
-	report, err := sync(ctx, step)
-	wait()
-	if err != nil {
-		return err
-	}
-	state, err := m.IndexStats(ctx)
-	if err != nil {
-		return fmt.Errorf("read the state of the index: %w", err)
-	}
-	return send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Report{Report: syncReport(report, state, time.Since(start))}})
-}
-
-// sendProgress sends the progress of a sync; see sendSteps.
-func sendProgress(send func(*kiokuv1.SyncResponse) error) (step func(indexer.Progress), wait func()) {
-	return sendSteps(func(p indexer.Progress) error {
-		return send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Progress{Progress: progress(p)}})
-	})
-}
-
-// sendSteps sends steps from its own goroutine, which wait ends. It skips those that a slow caller does not take in time. If the
-// stream fails, the context of the call ends what makes them.
-func sendSteps[T any](send func(T) error) (step func(T), wait func()) {
-	steps, sent := make(chan T, 16), make(chan struct{})
-	go func() {
-		defer close(sent)
-		failed := false
+// syncSteps syncs or rebuilds the index of a memory, and yields the progress and then the report, or bad at once if it is set. Progress
+// that a slow reader does not take in time is skipped, so that no reader delays the sync. The sync ends with its reader.
+func syncSteps(ctx context.Context, m Memory, bad error, sync func(context.Context, func(indexer.Progress)) (kioku.SyncReport, error)) iter.Seq2[SyncStep, error] {
+	return func(yield func(SyncStep, error) bool) {
+		if bad != nil {
+			yield(SyncStep{}, bad)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		steps, done := make(chan indexer.Progress, 16), make(chan error, 1)
+		var report kioku.SyncReport
+		go func() {
+			defer close(steps)
+			var err error
+			report, err = sync(ctx, func(p indexer.Progress) {
+				select {
+				case steps <- p:
+				default:
+				}
+			})
+			done <- err
+		}()
+		reading := true
 		for p := range steps {
-			if !failed {
-				failed = send(p) != nil
+			if reading {
+				reading = yield(SyncStep{Progress: &p}, nil)
+			}
+			if !reading {
+				cancel()
 			}
 		}
-	}()
-	step = func(p T) {
-		select {
-		case steps <- p:
-		default:
+		err := <-done
+		defer cancel()
+		if !reading {
+			return
 		}
+		state, failed := m.IndexStats(ctx)
+		if err == nil && failed != nil {
+			err = fmt.Errorf("read the state of the index: %w", failed)
+		}
+		if err != nil {
+			yield(SyncStep{}, err)
+			return
+		}
+		yield(SyncStep{Report: &SyncDone{SyncReport: report, Index: state, Degraded: undone(report)}}, nil)
 	}
-	return step, sync.OnceFunc(func() { close(steps); <-sent })
 }
 
-// syncReport returns what a sync wrote, what it could not do, and the state of the index after it.
-func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration) *kiokuv1.SyncReport {
-	out := &kiokuv1.SyncReport{
-		FileCount: int32Of(r.Files), ChunkCount: int32Of(r.Chunks), RemovedFileCount: int32Of(r.Removed), SkippedCount: int32Of(r.Skipped),
-		EmbeddedCount: int32Of(r.Embedded), KnownCount: int32Of(r.Known), UnembeddedCount: int32Of(r.Unembedded),
-		Generation: state.Generation, Took: durationpb.New(took), StaleReason: clip(r.Stale, 500), Index: indexState(state),
-	}
-	lacks := func(code, text string) {
-		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{Code: code, Text: text})
-	}
+// undone tells what a sync could not do.
+func undone(r kioku.SyncReport) (list []memory.Degradation) {
+	lacks := func(code, text string) { list = append(list, memory.Degradation{Code: code, Text: text}) }
 	switch {
 	case errors.Is(r.EmbedErr, vectors.ErrNotAdopted):
 		lacks(memory.SpaceChanged, clip(r.EmbedErr.Error(), 500))
@@ -139,34 +93,58 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 	if len(r.Unavailable) > 0 {
 		lacks(memory.WorkspaceUnavailable, "cannot be read now, its notes are kept: "+clip(strings.Join(r.Unavailable, ", "), 2000))
 	}
-	return out
+	return list
 }
 
 // errEventsLost is why a stream of events ends whose reader does not keep up.
 var errEventsLost = status.Error(codes.Aborted, "events were lost because they were not read in time; watch again")
 
-// WatchEvents streams the events of an index. It misses none after it has sent its header, until it ends.
-func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
-	m, err := authorize(stream.Context(), s.opt.Agents, req)
+// indexEvents yields the events of an index. It misses none after it has told its reader that it begins, until it ends.
+func (s *Server) indexEvents(ctx context.Context, in OfAgent) iter.Seq2[kioku.Event, error] {
+	return func(yield func(kioku.Event, error) bool) {
+		m, err := authorize(ctx, s.opt.Agents, &in)
+		if err != nil {
+			yield(kioku.Event{}, err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		events := m.Subscribe(ctx)
+		op.Ready(ctx)
+		for e := range events {
+			if !yield(e, nil) {
+				return
+			}
+			if e.Kind == kioku.EventsLost {
+				yield(e, errEventsLost)
+				return
+			}
+		}
+		yield(kioku.Event{}, cmp.Or(ctx.Err(), memory.ErrClosed))
+	}
+}
+
+// indexStatus describes the index of an agent.
+func (s *Server) indexStatus(ctx context.Context, in OfAgent) (IndexStatus, error) {
+	m, err := authorize(ctx, s.opt.Agents, &in)
 	if err != nil {
-		return err
+		return IndexStatus{}, err
 	}
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer cancel()
-	events := m.Subscribe(ctx)
-	if err := stream.SendHeader(metadata.MD{}); err != nil {
-		return err
+	st, err := m.Status(ctx)
+	if err != nil {
+		return IndexStatus{}, err
 	}
-	for e := range events {
-		if err := stream.Send(&kiokuv1.WatchEventsResponse{Event: event(e)}); err != nil {
-			return err
-		}
-		if e.Kind == kioku.EventsLost {
-			return errEventsLost
-		}
+	out := IndexStatus{Status: st, Version: s.opt.Version, SlowCalls: s.slow.list(in.Agent)}
+	out.Agent = in.Agent
+	out.Degraded = append(out.Degraded, s.degradedAudit()...)
+	if more := len(st.Skipped) - maxSkipped; more > 0 {
+		out.Skipped = append(st.Skipped[:maxSkipped:maxSkipped], memory.SkippedFile{Reason: fmt.Sprintf("and %d more files", more)})
 	}
-	if err := stream.Context().Err(); err != nil {
-		return err
+	if n := s.opt.Network; n != nil {
+		out.Offline, out.Egress = n.Offline(), n.Uses()
 	}
-	return memory.ErrClosed
+	if len(reachable(ctx, s.opt.Agents)) < len(s.opt.Agents) { // what tells of other agents too
+		out.Egress, out.AllResidentBytes, out.BudgetBytes = nil, 0, 0
+	}
+	return out, nil
 }

@@ -121,52 +121,28 @@ func passage(p turns.Passage) *kiokuv1.RecalledMemory {
 	}
 }
 
-// Activity returns what memory has of each day, and what was recalled. Without a sidecar of the agent, there are no turns.
-func (s service) Activity(ctx context.Context, req *kiokuv1.ActivityRequest) (*kiokuv1.ActivityResponse, error) {
-	m, err := authorize(ctx, s.opt.Agents, req)
-	if err != nil {
-		return nil, err
-	}
-	found, err := m.Activity(ctx, req.GetSince(), req.GetUntil())
-	if err != nil {
-		return nil, err
-	}
-	resp := &kiokuv1.ActivityResponse{UndatedNoteCount: int32Of(found.Undated), Today: time.Now().In(s.opt.Location).Format(time.DateOnly)}
-	resp.Days = convertAll(found.Days, func(d memory.ActivityDay) *kiokuv1.ActivityDay {
-		return &kiokuv1.ActivityDay{Date: d.Date, NoteCount: int32Of(d.Notes), ChunkCount: int32Of(d.Chunks), ChangedCount: int32Of(d.Changed)}
-	})
-	if side, ok := s.sidecars[req.GetAgent()]; ok {
-		if err := s.addTurns(ctx, req, side.Turns(), resp); err != nil {
-			return nil, err
-		}
-	}
-	resp.Days = resp.Days[max(0, len(resp.Days)-maxDays):]
-	return resp, nil
-}
-
-// addTurns adds the counts of the record of turns to the days of a response. Passages of other agents do not count.
-func (s *Server) addTurns(ctx context.Context, req *kiokuv1.ActivityRequest, log *turns.Log, resp *kiokuv1.ActivityResponse) error {
-	resp.TurnsKept, _ = log.Kept()
-	recorded, err := log.Days(ctx, s.opt.Location, func(p turns.Passage) bool { return p.Agent == req.GetAgent() })
+// addTurns adds the counts of the record of turns to the days of a memory. Passages of other agents do not count.
+func (s *Server) addTurns(ctx context.Context, in DaysOf, log *turns.Log, days *memory.Activity) error {
+	days.TurnsKept, _ = log.Kept()
+	recorded, err := log.Days(ctx, s.opt.Location, func(p turns.Passage) bool { return p.Agent == in.Agent })
 	if err != nil {
 		return fmt.Errorf("activity: %w", err)
 	}
-	for _, d := range resp.Days {
-		addDay(d, recorded[d.Date])
+	count := func(d *memory.ActivityDay, day turns.Day) {
+		d.Turns, d.Used, d.Recalled = day.Turns, day.Used, day.Recalled
+	}
+	for i := range days.Days {
+		d := &days.Days[i]
+		count(d, recorded[d.Date])
 		delete(recorded, d.Date)
 	}
 	for date, day := range recorded {
-		if (req.GetSince() == "" || date >= req.GetSince()) && (req.GetUntil() == "" || date <= req.GetUntil()) {
-			d := &kiokuv1.ActivityDay{Date: date}
-			addDay(d, day)
-			resp.Days = append(resp.Days, d)
+		if (in.Since == "" || date >= in.Since) && (in.Until == "" || date <= in.Until) {
+			d := memory.ActivityDay{Date: date}
+			count(&d, day)
+			days.Days = append(days.Days, d)
 		}
 	}
-	slices.SortFunc(resp.Days, func(a, b *kiokuv1.ActivityDay) int { return strings.Compare(a.GetDate(), b.GetDate()) })
+	slices.SortFunc(days.Days, func(a, b memory.ActivityDay) int { return strings.Compare(a.Date, b.Date) })
 	return nil
-}
-
-// addDay sets the counts of the record of turns.
-func addDay(d *kiokuv1.ActivityDay, day turns.Day) {
-	d.TurnCount, d.UsedCount, d.RecalledCount = int32Of(day.Turns), int32Of(day.Used), int32Of(day.Recalled)
 }

@@ -26,19 +26,19 @@ const (
 // Checked tells what a check of the index has looked at and found.
 type Checked struct {
 	// Pages is the number of pages whose checksums were compared.
-	Pages int
+	Pages int `json:"pages"`
 	// Tables is the number of tables whose structure was checked.
-	Tables int
+	Tables int `json:"tables"`
 	// Texts is the number of chunks whose text was compared with its hash.
-	Texts int
+	Texts int `json:"texts"`
 	// Words is the number of chunks whose words were compared with their text.
-	Words int
+	Words int `json:"words"`
 	// Vectors is the number of vectors that were compared with the cache.
-	Vectors int
+	Vectors int `json:"vectors"`
 	// Found lists what was wrong, for people. None if the index is intact.
-	Found []string
+	Found []string `json:"found,omitempty"`
 	// Forgotten is the number of files that the next sync indexes again, because rows of them were wrong.
-	Forgotten int
+	Forgotten int `json:"forgotten,omitempty"`
 }
 
 // Check compares the index with its checksums and its tables with each other, and mends what is wrong: files with wrong rows

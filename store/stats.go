@@ -32,13 +32,13 @@ type Stats struct {
 // Sizes are the sizes of an index.
 type Sizes struct {
 	// Path is the path of the database file.
-	Path string
+	Path string `json:"path"`
 	// Database is the size of the database file in bytes.
-	Database int64
+	Database int64 `json:"database_bytes"`
 	// WAL is the size of the write-ahead log in bytes, 0 if there is none.
-	WAL int64
+	WAL int64 `json:"wal_bytes"`
 	// Resident is the size of the vectors and words in memory in bytes, 0 if they are not loaded.
-	Resident int64
+	Resident int64 `json:"resident_bytes"`
 }
 
 // Stats returns the totals of the index. Every change updates them, so Stats reads one row.

@@ -14,19 +14,19 @@ const sampleTexts = 32
 // Estimate is what it takes to embed the chunks without a vector.
 type Estimate struct {
 	// Space of the vectors, zero without a provider; then all else is 0, too.
-	Space embed.Space
+	Space embed.Space `json:"space"`
 	// Chunks counts the chunks of which the cache lacks something; equal ones count once.
-	Chunks int
+	Chunks int `json:"chunks"`
 	// Windows counts the windows that are missing.
-	Windows int
+	Windows int `json:"windows"`
 	// Texts counts the different texts that the provider gets.
-	Texts int
+	Texts int `json:"texts"`
 	// Tokens is about how many tokens these texts have.
-	Tokens int
+	Tokens int `json:"tokens"`
 	// Requests is the number of requests that the provider gets; 0 for a model in this process.
-	Requests int
+	Requests int `json:"requests"`
 	// Took is about how long it takes; 0 if the speed of the provider is not known.
-	Took time.Duration
+	Took time.Duration `json:"took,omitzero"`
 }
 
 // Estimate returns what a run would take. It makes no request; of a model in this process it measures the speed.

@@ -19,13 +19,14 @@ const (
 // State is how far a Fill is.
 type State struct {
 	// Running is true while a run is under way.
-	Running bool
+	Running bool `json:"running"`
 	// Embedded and Total count the chunks that the run has embedded, and all that it is to embed; 0 without a run.
-	Embedded, Total int
+	Embedded int `json:"embedded"`
+	Total    int `json:"total"`
 	// PerSecond is how many chunks were embedded in a second, lately; 0 if it is not known.
-	PerSecond float64
+	PerSecond float64 `json:"per_second,omitempty"`
 	// Left is about how long the run will take; 0 if it is not known.
-	Left time.Duration
+	Left time.Duration `json:"left,omitzero"`
 }
 
 // String says for people how far a run is: "1200 of 9482 texts, about 4 min left, newest first".

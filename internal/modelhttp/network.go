@@ -46,19 +46,19 @@ type destination struct{ host, purpose string }
 // Use is what was sent to one host for one purpose since the start of the process.
 type Use struct {
 	// Host is the name or address of the machine, without a port.
-	Host string
+	Host string `json:"host"`
 	// Purpose is what the requests are for, such as "embeddings".
-	Purpose string
+	Purpose string `json:"purpose"`
 	// Local is true for this machine itself.
-	Local bool
+	Local bool `json:"local"`
 	// Requests is the number of requests that were sent, with those that failed; connections count as one request each.
-	Requests int64
+	Requests int64 `json:"requests"`
 	// Bytes is the number of bytes sent in the bodies of requests or over connections.
-	Bytes int64
+	Bytes int64 `json:"bytes"`
 	// Refused is the number of requests that were not sent because the network was offline.
-	Refused int64
+	Refused int64 `json:"refused,omitempty"`
 	// Last is when the last request was sent or refused.
-	Last time.Time
+	Last time.Time `json:"last,omitzero"`
 }
 
 // NewNetwork returns a network that is not offline.

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"kioku/internal/text"
 	"kioku/server/httpapi"
 )
 
@@ -27,13 +29,26 @@ const (
 	reconnectPause = 3 * time.Second
 )
 
-// asText are the options by which a duration is a text: "1.5ms".
-var asText = json.JoinOptions(
-	json.WithMarshalers(json.MarshalFunc(func(d time.Duration) ([]byte, error) { return []byte(strconv.Quote(d.String())), nil })),
-	json.WithUnmarshalers(json.UnmarshalFunc(func(b []byte, d *time.Duration) (err error) {
-		*d, err = time.ParseDuration(strings.Trim(string(b), `"`))
-		return err
-	})))
+// maxError is the maximum number of bytes of an error in an answer.
+const maxError = 500
+
+// asText are the options by which durations are texts, "1.5ms", and errors too. Bytes that are no UTF-8 become U+FFFD.
+var asText = json.JoinOptions(jsontext.AllowInvalidUTF8(true),
+	json.WithMarshalers(json.JoinMarshalers(
+		json.MarshalFunc(func(d time.Duration) ([]byte, error) { return []byte(strconv.Quote(d.String())), nil }),
+		json.MarshalFunc(func(e error) ([]byte, error) {
+			return jsontext.AppendQuote(nil, strings.ToValidUTF8(text.HeadBytes(e.Error(), maxError), "\uFFFD"))
+		}))),
+	json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFunc(func(b []byte, d *time.Duration) (err error) {
+			*d, err = time.ParseDuration(strings.Trim(string(b), `"`))
+			return err
+		}),
+		json.UnmarshalFunc(func(b []byte, e *error) error {
+			said, err := jsontext.AppendUnquote(nil, b)
+			*e = errors.New(string(said))
+			return err
+		}))))
 
 // Marshal returns a value as JSON, as operations answer. A list without elements is [], and not null.
 func Marshal(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true), asText) }

@@ -10,6 +10,7 @@ import (
 	"kioku/internal/secrets"
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/llm/ask"
 )
 
 const (
@@ -18,15 +19,6 @@ const (
 	// keptAnswerBytes bounds the answer that is kept with a parked job.
 	keptAnswerBytes = 2 << 10
 )
-
-// question is what a model is asked.
-type question struct {
-	// purpose of the call, for the budget.
-	purpose string
-	prompt  contract.Prompt
-	// read reads an answer that ended for the reason stop. Its error is a *contract.Error for one that is invalid.
-	read func(answer, stop string) (contract.Report, error)
-}
 
 // used are the tokens of calls.
 type used struct{ in, out int }
@@ -49,99 +41,84 @@ func (e *invalidError) Unwrap() error { return e.err }
 // errBudget is wrapped by the error of a question that was not asked because the budget is used up.
 var errBudget = errors.New("the budget for derivation is used up")
 
-// ask asks the model, once more if the answer is invalid. It returns an *invalidError if it still is, an error that wraps errBudget,
-// or the error of the call.
-func (s *Service) ask(ctx context.Context, q question) (total used, err error) {
-	req := q.prompt.Request()
-	for try := range 2 {
-		answer, stop, tokens, err := s.callModel(ctx, q.purpose, req)
-		total = total.plus(tokens)
-		if llm.KindOf(err) == llm.KindOverflow {
-			return total, &invalidError{class: classTooLong, err: err}
-		}
-		if err != nil {
-			return total, err
-		}
-		report, err := q.read(answer, stop)
-		s.countRejected(ctx, report)
-		var invalid *contract.Error
-		if err == nil || !errors.As(err, &invalid) {
-			return total, err
-		}
-		if try == 1 {
-			return total, &invalidError{classContract, keptAnswer(answer), err}
-		}
-		redacted, _ := secrets.Redact(answer)
-		req = q.prompt.Retry(redacted, invalid.Problems)
+// ask asks the model, once more if the answer is invalid. read reads an answer that ended for the reason stop. It returns an *invalidError
+// if it still is, an error that wraps errBudget, or the error of the call.
+func (s *Service) ask(ctx context.Context, p contract.Prompt, read func(answer, stop string) (contract.Report, error)) (total used, err error) {
+	l := &ledger{s: s, ctx: context.WithoutCancel(ctx), now: s.opt.Now(), purpose: p.Purpose}
+	err = ask.Ask(ctx, ask.Question{
+		Request: p.Request(),
+		Call: func(ctx context.Context, req llm.Request) (resp llm.Response, err error) {
+			if err := checkBody(req); err != nil {
+				return resp, err
+			}
+			if s.opt.Turns != nil && (p.Purpose == jobExtract || p.Purpose == jobSummary) { // a search cannot wait for a turn
+				leave, err := enter(ctx, s.opt.Turns)
+				if err != nil {
+					return resp, err
+				}
+				defer leave()
+			}
+			return ask.Call(ctx, l, req, s.generateAnswer)
+		},
+		Read: func(resp llm.Response) error {
+			report, err := read(resp.Message.Text, resp.Stop)
+			s.countRejected(ctx, report)
+			return err
+		},
+		Shown: keptAnswer,
+	})
+	if invalid, ok := errors.AsType[*ask.InvalidError](err); ok {
+		err = &invalidError{classContract, keptAnswer(invalid.Answer), invalid.Err}
+	} else if llm.KindOf(err) == llm.KindOverflow {
+		err = &invalidError{class: classTooLong, err: err}
 	}
-	return total, nil
+	return l.used, errors.Join(err, l.err)
 }
 
-// callModel makes one call within the budget, and returns the text of the answer as it came.
-func (s *Service) callModel(ctx context.Context, purpose string, req llm.Request) (answer, stop string, tokens used, err error) {
-	if err := checkBody(req); err != nil {
-		return "", "", used{}, err
-	}
-	model, now := s.opt.Model.Name(), s.opt.Now()
-	input := llm.RequestTokens(req)
-	reserved := input + req.MaxTokens
-	ok, err := s.store.Reserve(ctx, now, model, purpose, reserved, s.opt.MaxTokensPerDay, s.opt.MaxCallsPerHour)
-	if err != nil {
-		return "", "", used{}, err
-	}
-	if !ok {
-		return "", "", used{}, errBudget
-	}
-	if s.opt.Turns != nil && (purpose == jobExtract || purpose == jobSummary) { // a search cannot wait for a turn
-		leave, err := enter(ctx, s.opt.Turns)
-		if err != nil {
-			return "", "", used{}, errors.Join(err, s.settleBudget(ctx, now, model, purpose, reserved, used{}))
-		}
-		defer leave()
-	}
-	answer, resp, err := s.generateAnswer(ctx, req)
-	tokens = usedBy(resp, err, input, answer)
-	if failed := s.settleBudget(ctx, now, model, purpose, reserved, tokens); err == nil {
-		err = failed
-	}
-	return answer, resp.Stop, tokens, err
+// ledger counts the tokens of the calls for one question, also if that is given up.
+type ledger struct {
+	s       *Service
+	ctx     context.Context
+	now     time.Time
+	purpose string
+	used    used
+	err     error // of settling
 }
 
-// settleBudget replaces a reservation by what was used, also if ctx has ended.
-func (s *Service) settleBudget(ctx context.Context, now time.Time, model, purpose string, reserved int, u used) error {
-	return s.store.Settle(context.WithoutCancel(ctx), now, model, purpose, reserved, u.in, u.out)
+// Reserve implements ask.Ledger. Its error is errBudget if the budget is used up.
+func (l *ledger) Reserve(tokens int) (string, error) {
+	ok, err := l.s.store.Reserve(l.ctx, l.now, l.s.opt.Model.Name(), l.purpose, tokens, l.s.opt.MaxTokensPerDay, l.s.opt.MaxCallsPerHour)
+	if err == nil && !ok {
+		err = errBudget
+	}
+	return "", err
+}
+
+// Settle implements ask.Ledger.
+func (l *ledger) Settle(_ string, reserved int, u llm.Usage) {
+	now := used{u.Prompt(), u.Output}
+	l.used = l.used.plus(now)
+	l.err = errors.Join(l.err, l.s.store.Settle(l.ctx, l.now, l.s.opt.Model.Name(), l.purpose, reserved, now.in, now.out))
 }
 
 // generateAnswer asks the model. An answer without end is cut off, and counts as one that has reached its length.
-func (s *Service) generateAnswer(ctx context.Context, req llm.Request) (answer string, resp llm.Response, err error) {
+func (s *Service) generateAnswer(ctx context.Context, req llm.Request) (llm.Response, error) {
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	bytes := 0
-	resp, err = s.opt.Model.Generate(asking, req, func(e llm.Event) {
+	resp, err := s.opt.Model.Generate(asking, req, func(e llm.Event) {
 		if bytes += len(e.Text); bytes > maxAnswerBytes {
 			stop(errEndless)
 		}
 	})
 	if errors.Is(context.Cause(asking), errEndless) {
-		return "", llm.Response{Stop: llm.StopLength, Usage: llm.Usage{Output: bytes / 4}}, nil
+		return llm.Response{Stop: llm.StopLength, Usage: llm.Usage{Output: bytes / 4}}, nil
 	}
-	return resp.Message.Text, resp, err
+	return resp, err
 }
 
 // errEndless is the cause of the end of an answer that is too long.
 var errEndless = errors.New("the answer is longer than any that is valid")
-
-// usedBy returns what a call has used, by an estimate if the provider does not say. A call that failed before an answer began has
-// used nothing.
-func usedBy(resp llm.Response, err error, input int, answer string) used {
-	switch {
-	case resp.Usage != llm.Usage{}:
-		return used{resp.Usage.Prompt(), resp.Usage.Output}
-	case err != nil && answer == "":
-		return used{}
-	}
-	return used{input, text.EstimateTokens(answer)}
-}
 
 // checkBody returns an error if a request contains a secret, which never leaves, whatever episodes it was made of.
 func checkBody(req llm.Request) error {

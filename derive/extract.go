@@ -354,10 +354,10 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 		return used{}, nil, err
 	}
 	var said contract.Extraction
-	tokens, err = s.ask(ctx, question{purpose: jobExtract, prompt: prompt, read: func(answer, stop string) (report contract.Report, err error) {
+	tokens, err = s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
 		said, err = c.ReadExtract(in, answer, stop)
 		return said.Report, err
-	}})
+	})
 	if err != nil {
 		return tokens, nil, err
 	}

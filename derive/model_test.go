@@ -140,7 +140,7 @@ func TestAcceptance03CorrectsAnInvalidAnswer(t *testing.T) {
 	if m.extracts() != 2 || !w.hasFact("lives_in", "Porto") {
 		t.Errorf("%d calls, facts %q", m.extracts(), w.sentences(memory.KindFact))
 	}
-	if second := bodyOf(m.requests[1]); !strings.Contains(second, "not accepted") || !strings.Contains(second, "Sure! Ana lives") {
+	if second := bodyOf(m.requests[1]); !strings.Contains(second, "contains no JSON object") || !strings.Contains(second, "Sure! Ana lives") {
 		t.Errorf("the second request lacks the reasons: %s", second)
 	}
 	if st := w.status(); len(st.Parked) != 0 || st.Jobs["done"] == 0 {

@@ -10,12 +10,6 @@ import (
 	"kioku/memory"
 )
 
-// Purposes of calls that help a search.
-const (
-	purposeExpand = contract.NameExpand
-	purposeRerank = contract.NameRerank
-)
-
 // errNoModel: no language model derives.
 var errNoModel = errors.New("no language model is set for derivation; set derive.llm.model")
 
@@ -44,10 +38,10 @@ func (s *Service) Wordings(ctx context.Context, message string, turns []memory.T
 		return nil, err
 	}
 	var expanded contract.Expansion
-	_, err = s.ask(ctx, question{purpose: purposeExpand, prompt: prompt, read: func(answer, stop string) (report contract.Report, err error) {
+	_, err = s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
 		expanded, err = contracts.ReadExpand(in, answer, stop)
 		return expanded.Report, err
-	}})
+	})
 	return expanded.Queries, err
 }
 
@@ -66,10 +60,10 @@ func (s *Service) Choose(ctx context.Context, message string, turns []memory.Tur
 		return nil, err
 	}
 	var ranking contract.Reranking
-	_, err = s.ask(ctx, question{purpose: purposeRerank, prompt: prompt, read: func(answer, stop string) (report contract.Report, err error) {
+	_, err = s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
 		ranking, err = contracts.ReadRerank(in, answer, stop)
 		return ranking.Report, err
-	}})
+	})
 	places := make([]int, 0, len(ranking.Ranked))
 	for _, r := range ranking.Ranked {
 		places = append(places, r.Index)

@@ -172,11 +172,11 @@ func (s *Service) makeSummary(ctx context.Context, c scope) (used, error) {
 	if result == nil {
 		result = &contract.SummaryResult{}
 		answer := ""
-		tokens, err = s.ask(ctx, question{purpose: jobSummary, prompt: prompt, read: func(text, stop string) (report contract.Report, err error) {
+		tokens, err = s.ask(ctx, prompt, func(text, stop string) (report contract.Report, err error) {
 			*result, err = contracts.ReadSummary(in, text, stop)
 			answer = text
 			return result.Report, err
-		}})
+		})
 		if err != nil {
 			return tokens, err
 		}

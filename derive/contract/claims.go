@@ -15,15 +15,16 @@ type draft struct {
 	evidence   []citation
 }
 
-// readClaims reads a list of an object and makes claims of at most limit of its items.
-func (e *episodeReader) readClaims(o *object, key, contract string, limit int, read func(*object) (draft, bool)) {
+// readClaims makes claims of at most limit items of a list.
+func readClaims[T any](e *episodeReader, list, contract string, limit int, said []T, check func(*item, T) draft) {
 	var drafts []draft
-	for _, o := range o.list(key) {
-		if d, ok := read(o); ok {
+	for n, one := range said {
+		i := e.r.nth(list, n)
+		if d := check(i, one); !i.dropped {
 			drafts = append(drafts, d)
 		}
 	}
-	drafts = best(e.r, o.at(key), drafts, limit, func(d draft) float64 { return d.confidence })
+	drafts = best(e.r, list, drafts, limit, func(d draft) float64 { return d.confidence })
 	for _, d := range drafts {
 		for _, c := range d.evidence {
 			e.addClaim(contract, d, c)

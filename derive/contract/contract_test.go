@@ -90,7 +90,7 @@ func outcomeOf(items []string, report contract.Report, err error) outcome {
 		o.Dropped = nil
 	}
 	if e, ok := errors.AsType[*contract.Error](err); ok {
-		o.Invalid = e.Problems[0].String()
+		o.Invalid = e.Problems[0]
 	} else if err != nil {
 		o.Invalid = "not an *Error: " + err.Error()
 	}
@@ -136,7 +136,7 @@ func readPart(answer, _ string) outcome {
 		items = append(items, fmt.Sprintf("%+v", *e.Reflection))
 	}
 	o := outcomeOf(items, report, err)
-	o.Invalid = strings.TrimPrefix(strings.TrimPrefix(o.Invalid, "episodes[0]."), "reflection.")
+	o.Invalid = strings.NewReplacer("episodes[0].", "", "reflection.", "").Replace(o.Invalid)
 	return o
 }
 

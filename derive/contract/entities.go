@@ -47,6 +47,9 @@ func (e *episodeReader) invents(i *item, key, text string) {
 		}
 		e.wording = newWording(whole)
 	}
+	if i.dropped {
+		return
+	}
 	if reason, rule := e.wording.invented(text); reason != "" {
 		i.fail(key, reason, rule)
 	}
@@ -60,12 +63,11 @@ var pronouns = []string{"i", "me", "my", "myself", "the user", "the owner", "use
 var others = []string{"he", "him", "she", "her", "they", "them", "it", "we", "us", "you", "this", "that", "someone", "somebody", "everyone", "nobody",
 	"彼", "彼女", "彼ら", "あなた", "君", "私たち", "我々", "これ", "それ", "あれ", "誰か", "他", "她", "它", "他们", "她们", "你", "您", "我们", "咱们", "大家", "有人", "这个", "那个"}
 
-// ref returns the entity with a type and a name. It drops the item if the type is unknown, or the name stands neither in the text
-// nor among the known names.
-func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memory.EntityRef {
-	name = cleanLine(name)
+// ref returns an entity. It drops the item if the type is unknown, or the name stands neither in the text nor among the known names.
+func (e *episodeReader) ref(i *item, said named) memory.EntityRef {
+	etype, name := said.Type, cleanLine(said.Name)
 	if !slices.Contains(e.c.entityTypes(), etype) {
-		i.fail(typeKey, ReasonValue, "the type must be one of "+strings.Join(e.c.entityTypes(), ", "))
+		i.fail("etype", ReasonValue, "the type must be one of "+strings.Join(e.c.entityTypes(), ", "))
 		return memory.EntityRef{}
 	}
 	if e.isUser(etype, name) {
@@ -74,9 +76,9 @@ func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memor
 	ref := memory.EntityRef{Type: etype, Name: name}
 	switch {
 	case vocab.Norm(name) == "" || len([]rune(name)) > maxName:
-		i.fail(nameKey, ReasonText, fmt.Sprintf("a name must have 1 to %d characters, with a letter or digit", maxName))
+		i.fail("name", ReasonText, fmt.Sprintf("a name must have 1 to %d characters, with a letter or digit", maxName))
 	case slices.Contains(others, foldName(name)), !e.occurs(ref):
-		i.fail(nameKey, ReasonName, "the name must stand in the text as it is written there, and be no pronoun")
+		i.fail("name", ReasonName, "the name must stand in the text as it is written there, and be no pronoun")
 	}
 	if known, ok := e.knownAs(func(known unit.Entity) bool { return known.Type == etype }, name); ok {
 		return known
@@ -120,41 +122,33 @@ func (e *episodeReader) knownAs(admits func(unit.Entity) bool, name string) (mem
 	return found[0], true
 }
 
-// readEntities reads the list entities of an object.
-func (e *episodeReader) readEntities(o *object) {
+// readEntities reads a list of entities.
+func (e *episodeReader) readEntities(list string, said []saidEntity) {
 	var read []unit.Mention
-	for _, o := range o.list("entities") {
-		if m, ok := e.mention(o, read); ok {
+	for n, entity := range said {
+		i := e.r.nth(list, n)
+		if m := e.mention(i, entity, read); !i.dropped {
 			read = append(read, m)
 		}
 	}
-	read = best(e.r, o.at("entities"), read, maxEntities, func(m unit.Mention) float64 { return m.Confidence })
-	for _, m := range read {
-		if !vocab.IsUser(m.Entity) {
-			e.mentions = append(e.mentions, m)
-		}
-	}
+	read = best(e.r, list, read, maxEntities, func(m unit.Mention) float64 { return m.Confidence })
+	e.mentions = slices.DeleteFunc(slices.Clone(read), func(m unit.Mention) bool { return vocab.IsUser(m.Entity) })
 	e.r.report.Accepted += len(read)
 }
 
-// mention reads one entity, which is none of those before it.
-func (e *episodeReader) mention(o *object, before []unit.Mention) (unit.Mention, bool) {
-	i := &item{object: o}
-	etype, name := o.str("etype"), o.str("name")
-	aliases := o.strings("aliases")
-	m := unit.Mention{Entity: e.ref(i, "etype", "name", etype, name), Role: i.choice("role", []string{"mentioned"})}
-	m.Confidence = i.confidence(entityFloor)
-	o.done()
+// mention checks one entity, which is none of those before it.
+func (e *episodeReader) mention(i *item, said saidEntity, before []unit.Mention) unit.Mention {
+	m := unit.Mention{Entity: e.ref(i, said.named), Role: i.choice("role", said.Role, []string{"mentioned"}), Confidence: i.confidence(said.Confidence, entityFloor)}
 	if slices.ContainsFunc(before, func(other unit.Mention) bool { return sameEntity(other.Entity, m.Entity) }) {
 		i.fail("name", ReasonRepeated, "stands twice")
 	}
 	if i.dropped || vocab.IsUser(m.Entity) {
-		return m, !i.dropped
+		return m
 	}
-	for n, alias := range aliases {
-		m.Aliases = e.addAlias(m.Aliases, alias, m.Entity.Name, fmt.Sprintf("%s[%d]", o.at("aliases"), n))
+	for n, alias := range said.Aliases {
+		m.Aliases = e.addAlias(m.Aliases, alias, m.Entity.Name, fmt.Sprintf("%s[%d]", i.at("aliases"), n))
 	}
-	return m, !i.dropped
+	return m
 }
 
 // addAlias appends an alias if it stands in the text and is another name. What is wrong with it drops only the alias.
@@ -180,24 +174,21 @@ func sameEntity(a, b memory.EntityRef) bool {
 	return a.Type == b.Type && vocab.Norm(a.Name) == vocab.Norm(b.Name)
 }
 
-// relation reads one relation.
-func (e *episodeReader) relation(o *object) (draft, bool) {
-	i := &item{object: o}
-	d := draft{confidence: i.confidence(relationFloor)}
-	src, dst := e.endpoint(i, "src"), e.endpoint(i, "dst")
-	rel := o.str("rel")
-	d.claim = unit.Claim{Kind: unit.ClaimRelation, Subject: src, Predicate: vocab.Relation(rel), Object: dst.Name, ObjectEntity: &dst}
+// relation checks one relation.
+func (e *episodeReader) relation(i *item, said saidRelation) draft {
+	d := draft{confidence: i.confidence(said.Confidence, relationFloor)}
+	src, dst := e.endpoint(i, "src", said.Src), e.endpoint(i, "dst", said.Dst)
+	d.claim = unit.Claim{Kind: unit.ClaimRelation, Subject: src, Predicate: vocab.Relation(said.Rel), Object: dst.Name, ObjectEntity: &dst}
 	if !i.dropped && sameEntity(src, dst) {
 		i.fail("dst", ReasonValue, "must be another entity than src")
 	}
-	d.evidence = e.source.evidence(i, e.namesOf(src)+"\n"+e.namesOf(dst), src, dst)
-	o.done()
-	return d, !i.dropped
+	d.evidence = e.source.evidence(i, said.Evidence, e.namesOf(src)+"\n"+e.namesOf(dst), src, dst)
+	return d
 }
 
 // endpoint reads "TYPE:NAME", one of the entities of the answer, one that was offered, or the owner of the memory.
-func (e *episodeReader) endpoint(i *item, key string) memory.EntityRef {
-	etype, name, ok := strings.Cut(i.str(key), ":")
+func (e *episodeReader) endpoint(i *item, key, said string) memory.EntityRef {
+	etype, name, ok := strings.Cut(said, ":")
 	etype, name = strings.TrimSpace(etype), strings.TrimSpace(name)
 	if !ok {
 		i.fail(key, ReasonValue, "must be TYPE:NAME")

@@ -1,12 +1,12 @@
 package contract_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
-	"kioku/derive/contract"
 	"kioku/llm"
 )
 
@@ -66,7 +66,7 @@ func TestAcceptance02EnvelopeOfEachContract(t *testing.T) {
 	for name, v := range valid {
 		got := readers[name](v.answer, llm.StopEnd)
 		got.Dropped = nil // the reflection repeats a tag
-		if diff := cmp.Diff(outcome{Items: v.items}, got); diff != "" {
+		if diff := gocmp.Diff(outcome{Items: v.items}, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if v.key == "" {
@@ -74,31 +74,25 @@ func TestAcceptance02EnvelopeOfEachContract(t *testing.T) {
 		}
 		head, _, _ := strings.Cut(v.answer, `"`+v.key+`": `)
 		cases := map[string]answerCase{
-			"prose before":  {answer: "Here it is: " + v.answer, want: invalid("the answer must be one JSON object and nothing before it")},
-			"prose after":   {answer: v.answer + "\nI hope this helps.", want: invalid("the answer must be one JSON object and nothing after it")},
-			"two objects":   {answer: v.answer + v.answer, want: invalid("the answer must be one JSON object and nothing after it")},
-			"a list":        {answer: "[" + v.answer + "]", want: invalid("the answer must be one JSON object and nothing before it")},
-			"wrong type":    {answer: `{"` + v.key + `": ` + v.wrong + `}`, want: invalid(v.key + ": " + typeRule(name, v.wrong))},
-			"null":          {answer: head + `"` + v.key + `": null}`, want: invalid(v.key + ": must not be null")},
-			"missing key":   {answer: `{"other": 1}`, want: invalid(firstKey(name) + ": is missing")},
-			"empty":         {answer: "", want: invalid("the answer must be one JSON object and nothing before it")},
-			"cut":           {answer: strings.TrimSuffix(v.answer, "}"), want: invalid("the answer ends before its JSON is complete")},
-			"too long":      {answer: v.answer + strings.Repeat(" ", 10) + strings.Repeat("x", 70<<10), want: invalid("the answer is longer than 64 KiB")},
-			"length":        {answer: v.answer, stop: llm.StopLength, want: invalid("the answer was cut off: give fewer and shorter items")},
-			"refusal":       {answer: "I would rather not.", stop: llm.StopRefusal, want: invalid("the answer is a refusal")},
-			"bad UTF-8":     {answer: strings.Replace(v.answer, `"`, "\"\xff", 1), want: invalid("the answer is not UTF-8")},
-			"too deep":      {answer: `{"a":` + strings.Repeat("[", 8) + strings.Repeat("]", 8) + `}`, want: invalid("the answer has more than 8 levels")},
-			"a key twice":   {answer: strings.Replace(v.answer, v.field, v.twice, 1), want: twiceOutcome(name, v.field)},
-			"unclosed code": {answer: "```json\n" + v.answer, want: invalid("the answer must be one JSON object and nothing before it")},
+			"two objects": {answer: v.answer + v.answer, want: invalid("the reply contains more than one JSON object")},
+			"wrong type":  {answer: `{"` + v.key + `": ` + v.wrong + `}`, want: invalid(`"` + v.key + `" ` + typeRule(name))},
+			"null":        {answer: head + `"` + v.key + `": null}`, want: invalid(`"` + v.key + `" ` + nullRule(name))},
+			"empty":       {answer: "", want: invalid("the reply contains no JSON object")},
+			"cut":         {answer: strings.TrimSuffix(v.answer, "}"), want: invalid("the JSON object of the reply is not complete")},
+			"length":      {answer: v.answer, stop: llm.StopLength, want: invalid("the reply was cut off: give fewer and shorter items")},
+			"refusal":     {answer: "I would rather not.", stop: llm.StopRefusal, want: invalid("the reply is a refusal")},
+			"bad UTF-8":   {answer: strings.Replace(v.answer, `"`, "\"\xff", 1), want: invalid("the reply is not UTF-8")},
+			"too deep":    {answer: `{"a":` + strings.Repeat("[", 8) + strings.Repeat("]", 8) + `}`, want: invalid("the reply has more than 8 levels")},
+			"a key twice": {answer: strings.Replace(v.answer, v.field, v.twice, 1), want: twiceOutcome(name, v.field)},
 		}
 		t.Run(name, func(t *testing.T) { checkAnswers(t, name, cases) })
 		for title, answer := range map[string]string{
 			"byte order mark": "\uFEFF" + v.answer, "space": "\n " + v.answer + "\r\n", "code fence": "```json\n" + v.answer + "\n```", "plain fence": " ```\n" + v.answer + "```\n",
-			"unknown key": strings.Replace(v.answer, "{", `{"model_says": "hi", `, 1),
+			"sentences": "Here it is:\n" + v.answer + "\nI hope this helps.", "unknown key": strings.Replace(v.answer, "{", `{"model_says": "hi", `, 1),
 		} {
 			got := readers[name](answer, "")
 			got.Dropped = nil
-			if diff := cmp.Diff(outcome{Items: v.items}, got); diff != "" {
+			if diff := gocmp.Diff(outcome{Items: v.items}, got); diff != "" {
 				t.Errorf("%s with %s: %s", name, title, diff)
 			}
 		}
@@ -106,37 +100,21 @@ func TestAcceptance02EnvelopeOfEachContract(t *testing.T) {
 }
 
 // typeRule says what the value of the key should be.
-func typeRule(name, wrong string) string {
-	switch {
-	case wrong == "null":
-		return "must not be null"
-	case name == "expand":
-		return "must be a list of strings"
-	case name == "summary":
-		return "must be a string"
-	}
-	return "must be a list of objects"
+func typeRule(name string) string {
+	return cmp.Or(map[string]string{"expand": "must be a list of strings", "summary": "must be a string"}[name], "must be a list of objects")
 }
 
-// firstKey returns the key that is read first.
-func firstKey(name string) string {
-	return map[string]string{"expand": "expanded_queries", "rerank": "relevant_episodes", "summary": "summary_text", "extract": "episodes"}[name]
+// nullRule is typeRule for a value that is null.
+func nullRule(name string) string {
+	if name == "summary" {
+		return "is missing"
+	}
+	return typeRule(name)
 }
 
 // twiceOutcome is the outcome of an answer with a key twice.
 func twiceOutcome(name, field string) outcome {
 	key := strings.Split(field, `"`)[1]
 	path := map[string]string{"expand": "detected_references[1].", "rerank": "relevant_episodes[0].", "summary": "key_events[0].", "extract": "episodes[1]."}[name]
-	return invalid(`the answer has the key "` + path + key + `" twice`)
-}
-
-func TestAnswerIsNormalizedAndCounted(t *testing.T) {
-	t.Parallel()
-	answer := inExtract(valid["facts"].answer)
-	x, err := contracts.ReadExtract(input(), "\uFEFF\n```json\n"+answer[:1]+`"new": 1, `+answer[1:]+"\n```\n", "")
-	want := contract.Report{Accepted: 1, UnknownKeys: 1, Dropped: map[string]int{},
-		Normalized: map[string]int{contract.NormalizedBOM: 1, contract.NormalizedSpace: 1, contract.NormalizedFence: 1}}
-	if diff := cmp.Diff(want, x.Report); diff != "" || err != nil {
-		t.Errorf("%v %s", err, diff)
-	}
+	return invalid(`the reply has the key "` + path + key + `" twice`)
 }

@@ -99,59 +99,33 @@ func mayTell(speaker string, about ...memory.EntityRef) bool {
 	return true
 }
 
-// evidence reads the evidence of an item: a list of {line, quote}, a quote that is looked for in all lines, or nothing. It drops
-// the item if nothing is left. says is what the claim says, about the entities that it is about.
-func (s *source) evidence(i *item, says string, about ...memory.EntityRef) []citation {
-	value, ok := i.get("evidence", true)
-	if !ok {
+// evidence checks the quotes of an item: those with a line are looked for there, and others in all lines; without quotes the whole episode
+// is the evidence. What is wrong with a quote drops only that one, and the item if none is left. says is what the claim says, about
+// the entities that it is about.
+func (s *source) evidence(i *item, said []quoted, says string, about ...memory.EntityRef) []citation {
+	if said == nil {
 		return s.wholeEpisode(i, says, about)
 	}
-	var found []citation
-	switch value := value.(type) {
-	case string:
-		if c, ok := s.quoted(i, "evidence", value, s.lines); ok && s.entitled(i, "evidence", c, says, about) {
-			found = append(found, c)
-		}
-	case []any:
-		found = s.citations(i, value, says, about)
-	default:
-		i.r.invalid(i.at("evidence"), "must be a list of {line, quote}")
-	}
-	if len(found) == 0 {
-		i.dropped = true
-	}
-	return found
-}
-
-// citations reads a list of {line, quote}. What is wrong with one of them drops only that one, and is reported once if none is left.
-func (s *source) citations(i *item, list []any, says string, about []memory.EntityRef) []citation {
-	var found []citation
-	objects := i.r.objects(i.at("evidence"), list)
-	if len(objects) == 0 {
+	if len(said) == 0 {
 		i.fail("evidence", ReasonEvidence, "must have 1 to 3 quotes")
 	}
-	var first *item // the first one that is wrong
-	var reason, rule, key string
-	for n, o := range objects {
-		number, _ := o.integer("line", false)
-		quote := o.str("quote")
-		o.done()
-		if n >= maxEvidence {
-			continue
-		}
-		cited := &item{object: o}
-		c, why, said := s.cite(number, quote)
+	var found []citation
+	wrong := ""
+	var reason, rule string // of the first one that is wrong
+	for n, q := range said[:min(len(said), maxEvidence)] {
+		c, why, must := s.cite(q)
 		if why == "" {
-			why, said = s.checkCitation(c, says, about)
+			why, must = s.checkCitation(c, says, about)
 		}
-		if why == "" {
+		switch {
+		case why == "":
 			found = append(found, c)
-		} else if first == nil {
-			first, reason, rule, key = cited, why, said, "quote"
+		case wrong == "":
+			wrong, reason, rule = fmt.Sprintf("evidence[%d].quote", n), why, must
 		}
 	}
-	if len(found) == 0 && first != nil && !i.dropped {
-		first.fail(key, reason, rule)
+	if len(found) == 0 {
+		i.fail(wrong, reason, rule)
 	}
 	return found
 }
@@ -193,77 +167,43 @@ func (s *source) saysSo(c citation, says string) bool {
 // asksSomething matches a line that ends with a question.
 var asksSomething = regexp.MustCompile(`(?:[?？]|[かの]。?|[吗嗎呢]。?)["'”」』)）*_\s]*$`)
 
-// cite looks for a quote in a line and the next one. It returns a reason and a rule if that is not evidence.
-func (s *source) cite(number int, quote string) (c citation, reason, rule string) {
-	at := slices.IndexFunc(s.lines, func(line Line) bool { return line.Number == number })
-	if at < 0 {
-		return c, ReasonQuote, fmt.Sprintf("line %d does not exist", number)
+// cite looks for a quote in its line and the next one, or in all lines. It returns a reason and a rule if that is not evidence.
+func (s *source) cite(q quoted) (c citation, reason, rule string) {
+	if n := utf8.RuneCountInString(strings.TrimSpace(q.Quote)); n < minQuote || n > maxQuote {
+		return c, ReasonText, fmt.Sprintf("must have %d to %d characters", minQuote, maxQuote)
 	}
-	if reason, rule := checkLength(quote); reason != "" {
-		return c, reason, rule
+	for at, line := range s.lines {
+		if q.Line != nil && line.Number != *q.Line {
+			continue
+		}
+		end := at + 1
+		if end < len(s.lines) && s.lines[end].Number == line.Number+1 {
+			end++
+		}
+		if c, ok := s.find(q.Quote, at, end); ok {
+			return s.checkInstruction(c)
+		}
 	}
-	end := at + 1
-	if end < len(s.lines) && s.lines[end].Number == number+1 {
-		end++
+	if q.Line == nil {
+		return c, ReasonQuote, "must stand literally in the text"
 	}
-	if c, ok := s.find(quote, at, end); ok {
-		return s.checkInstruction(c)
-	}
-	return c, ReasonQuote, fmt.Sprintf("must stand literally in line %d or %d", number, number+1)
-}
-
-// checkLength checks the length of a quote.
-func checkLength(quote string) (reason, rule string) {
-	if n := utf8.RuneCountInString(strings.TrimSpace(quote)); n < minQuote || n > maxQuote {
-		return ReasonText, fmt.Sprintf("must have %d to %d characters", minQuote, maxQuote)
-	}
-	return "", ""
+	return c, ReasonQuote, fmt.Sprintf("must stand literally in line %d or %d", *q.Line, *q.Line+1)
 }
 
 // checkInstruction refuses lines that tell a program what it should store about the owner.
 // What a person wrote into MEMORY.md or USER.md is for such programs.
 func (s *source) checkInstruction(c citation) (citation, string, string) {
-	if s.LongTerm && c.speaker == memory.SpeakerNote {
-		return c, "", ""
-	}
 	for _, line := range s.lines {
-		if line.Number >= c.start && line.Number <= c.end && vocab.OrdersProgram(line.Text) {
+		if line.Number >= c.start && line.Number <= c.end && s.orders(line) {
 			return c, ReasonInstruction, "the line tells a program what to store and says nothing itself"
 		}
 	}
 	return c, "", ""
 }
 
-// quoted looks for a quote in all lines.
-func (s *source) quoted(i *item, key, quote string, lines []Line) (citation, bool) {
-	if reason, rule := checkLength(quote); reason != "" {
-		i.fail(key, reason, rule)
-		return citation{}, false
-	}
-	for at := range lines {
-		end := at + 1
-		if end < len(lines) && lines[end].Number == lines[at].Number+1 {
-			end++
-		}
-		if c, ok := s.find(quote, at, end); ok {
-			c, reason, rule := s.checkInstruction(c)
-			if reason != "" {
-				i.fail(key, reason, rule)
-			}
-			return c, reason == ""
-		}
-	}
-	i.fail(key, ReasonQuote, "must stand literally in the text")
-	return citation{}, false
-}
-
-// entitled drops the item unless a citation is evidence of the claim.
-func (s *source) entitled(i *item, key string, c citation, says string, about []memory.EntityRef) bool {
-	reason, rule := s.checkCitation(c, says, about)
-	if reason != "" {
-		i.fail(key, reason, rule)
-	}
-	return reason == ""
+// orders reports whether a line is for a program, and not of the owner's own file of what stays true.
+func (s *source) orders(line Line) bool {
+	return vocab.OrdersProgram(line.Text) && !(s.LongTerm && line.Speaker == memory.SpeakerNote)
 }
 
 // find looks for a quote in the lines [from,to), of which there are one or two: in one of them, or across both if they have one
@@ -301,7 +241,7 @@ func (s *source) wholeEpisode(i *item, says string, about []memory.EntityRef) []
 	terms := contentTerms(says)
 	best, most, spoken := -1, 0, false
 	for at, line := range s.lines {
-		if !mayTell(line.Speaker, about...) || vocab.OrdersProgram(line.Text) && !(s.LongTerm && line.Speaker == memory.SpeakerNote) {
+		if !mayTell(line.Speaker, about...) || s.orders(line) {
 			continue
 		}
 		spoken = true

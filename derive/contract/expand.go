@@ -1,12 +1,12 @@
 package contract
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"kioku/internal/text"
+	"kioku/llm/ask"
 	"kioku/memory"
 	"kioku/search/analysis"
 	"kioku/search/dates"
@@ -40,7 +40,7 @@ type Expansion struct {
 }
 
 // reference is an expression of a message that stands for something else.
-type reference struct{ kind, surface, resolved string }
+type reference struct{ Type, Surface, Resolved string }
 
 // Expand asks what a message refers to. It returns ErrNoInput for a blank message.
 func (c Contracts) Expand(in ExpandInput) (Prompt, error) {
@@ -50,16 +50,18 @@ func (c Contracts) Expand(in ExpandInput) (Prompt, error) {
 	task := `Find what the message refers to without saying it, from the conversation before it, for a search in notes.
 expanded_queries: at most 5 texts of at most 200 characters to search for beside the message itself, in the words of notes; different from the message and from each other.
 detected_references: at most 10 of {"type": "anaphora" | "temporal" | "ellipsis" | "topic", "surface", "resolved"}. surface stands in the message; resolved stands in the conversation; of a temporal one it is a date. Leave out what is not clearly identified.`
-	schema := obj(key("expanded_queries", list(str())), key("detected_references",
-		list(obj(key("type", str(referenceTypes...)), key("surface", str()), key("resolved", str())))))
 	var d data
 	d.line("date: %s", in.Now.Format(time.DateOnly))
 	d.turns(in.Turns)
 	d.line("message: %s", text.Shorten(cleanLine(in.Message), 4*maxTurnText))
-	return c.prompt(NameExpand, task, schema, 400, &d), nil
+	return c.prompt(NameExpand, task, expandFields, 400, &d), nil
 }
 
-var referenceTypes = []string{"anaphora", "temporal", "ellipsis", "topic"}
+var (
+	referenceTypes = []string{"anaphora", "temporal", "ellipsis", "topic"}
+	expandFields   = []ask.Field{{Name: "expanded_queries", Kind: ask.Strings},
+		list("detected_references", str("type", referenceTypes...), str("surface"), str("resolved"))}
+)
 
 // turns writes the last messages of a conversation, without what was recalled for them.
 func (d *data) turns(turns []memory.Turn) {
@@ -79,10 +81,13 @@ func (c Contracts) ReadExpand(in ExpandInput, answer, stop string) (Expansion, e
 	for _, t := range in.Turns {
 		e.context += foldName(memory.StripRecalled(t.Text)) + "\n"
 	}
-	if o := r.open(answer, stop); o != nil {
-		e.readQueries(o)
-		e.readReferences(o)
-		o.done()
+	var said struct {
+		Queries    []string    `json:"expanded_queries"`
+		References []reference `json:"detected_references"`
+	}
+	if r.read(answer, stop, expandFields, &said) {
+		e.readQueries(said.Queries)
+		e.readReferences(said.References)
 	}
 	var err error
 	if e.out.Report, err = r.finish(); err != nil {
@@ -121,10 +126,10 @@ func (e *expandReader) isNew(query string) bool {
 // termKey returns the terms of a text as a key, so that texts that find the same have the same key.
 func termKey(s string) string { return strings.Join(analysis.Terms(s), " ") }
 
-func (e *expandReader) readQueries(o *object) {
-	for n, query := range o.strings("expanded_queries") {
-		i := &item{object: &object{r: e.r, path: fmt.Sprintf("%s[%d]", o.at("expanded_queries"), n)}}
-		query = i.checkedLine("", query, maxQuery)
+func (e *expandReader) readQueries(said []string) {
+	for n, query := range said {
+		i := e.r.nth("expanded_queries", n)
+		query = i.line("", query, maxQuery)
 		switch {
 		case i.dropped:
 		case termKey(query) == "":
@@ -140,18 +145,17 @@ func (e *expandReader) readQueries(o *object) {
 	}
 }
 
-func (e *expandReader) readReferences(o *object) {
-	for _, o := range o.list("detected_references") {
-		i := &item{object: o}
-		ref := reference{i.choice("type", referenceTypes), i.line("surface", maxQuery), i.line("resolved", maxQuery)}
-		o.done()
+func (e *expandReader) readReferences(said []reference) {
+	for n, ref := range said {
+		i := e.r.nth("detected_references", n)
+		ref = reference{i.choice("type", ref.Type, referenceTypes), i.line("surface", ref.Surface, maxQuery), i.line("resolved", ref.Resolved, maxQuery)}
 		switch {
 		case i.dropped:
-		case !strings.Contains(e.message, foldName(ref.surface)):
+		case !strings.Contains(e.message, foldName(ref.Surface)):
 			i.fail("surface", ReasonName, "must stand in the message")
-		case ref.kind == "temporal" && !e.isDate(ref.resolved):
+		case ref.Type == "temporal" && !e.isDate(ref.Resolved):
 			i.fail("resolved", ReasonDate, "must be a date, YYYY-MM-DD")
-		case ref.kind != "temporal" && !hasName(e.context, foldName(ref.resolved)):
+		case ref.Type != "temporal" && !hasName(e.context, foldName(ref.Resolved)):
 			i.fail("resolved", ReasonName, "must stand in the conversation")
 		case len(e.references) == maxReferences:
 			i.fail("", ReasonLimit, "is one too many")
@@ -172,10 +176,10 @@ func (e *expandReader) isDate(s string) bool {
 // with that day.
 func (e *expandReader) queryOf(ref reference) string {
 	switch {
-	case ref.kind != "temporal":
-		return ref.resolved
-	case e.isDate(ref.surface):
+	case ref.Type != "temporal":
+		return ref.Resolved
+	case e.isDate(ref.Surface):
 		return e.in.Message
 	}
-	return e.in.Message + " " + ref.resolved
+	return e.in.Message + " " + ref.Resolved
 }

@@ -1,10 +1,12 @@
 package contract
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"kioku/derive/unit"
+	"kioku/llm/ask"
 	"kioku/memory"
 )
 
@@ -42,7 +44,7 @@ type Extracted struct {
 	// rejected. Neither is a result: the episode must be asked about again, alone.
 	Missing, Lost bool
 	// Problems of the items of this episode, at most 10.
-	Problems []Problem
+	Problems []string
 }
 
 // Extract asks for entities, relations, facts and loops of a batch of episodes. It returns ErrNoInput if there is no line to show.
@@ -60,17 +62,17 @@ func (c Contracts) Extract(in ExtractInput) (Prompt, error) {
 	if lines == 0 {
 		return Prompt{}, ErrNoInput
 	}
-	entities, relations := c.entitySchemas()
-	fields := []field{key("unit_id", integer()), key("entities", entities), key("relations", relations), key("facts", c.factSchema()),
-		key("loops", loopSchema())}
 	task := "The data are episodes with their numbers. Answer {\"episodes\": [{\"unit_id\", \"entities\", \"relations\", \"facts\", \"loops\"}]}, one item for each " +
 		"episode, with the number of the episode. The numbers of lines are those of that episode, and its limits and dates are its own.\n" +
 		c.entitiesTask() + "\n" + c.factsTask() + "\n" + loopsTask + "\n" + evidenceTask
 	if c.Reflections {
-		fields = append(fields, key("reflection", obj(reflectFields()...).orNull()))
-		task += "\nreflection: {" + strings.Join(reflectKeys(), ", ") + "} or null. " + reflectTask
+		var keys []string
+		for _, f := range reflectFields {
+			keys = append(keys, strconv.Quote(f.Name))
+		}
+		task += "\nreflection: {" + strings.Join(keys, ", ") + "} or null. " + reflectTask
 	}
-	return c.prompt(NameExtract, task, obj(key("episodes", list(obj(fields...)))), 2000, &d), nil
+	return c.prompt(NameExtract, task, []ask.Field{list("episodes", c.episodeFields()...)}, 2000, &d), nil
 }
 
 // offer writes the loops and entities that an answer may refer to, before all else.
@@ -99,14 +101,6 @@ func offeredEntities(entities []unit.Entity) []unit.Entity {
 	return entities[:min(len(entities), maxOfferedEntities)]
 }
 
-func reflectKeys() []string {
-	var keys []string
-	for _, f := range reflectFields() {
-		keys = append(keys, strconv.Quote(f.key))
-	}
-	return keys
-}
-
 // ReadExtract reads an answer to Extract. The error is an *Error: nothing of the answer may be stored. Without an error, the
 // episodes that are neither missing nor lost are done.
 func (c Contracts) ReadExtract(in ExtractInput, answer, stop string) (Extraction, error) {
@@ -115,14 +109,14 @@ func (c Contracts) ReadExtract(in ExtractInput, answer, stop string) (Extraction
 	for n := range x.Episodes {
 		x.Episodes[n] = Extracted{Episode: in.Episodes[n].Episode, Missing: true}
 	}
-	if o := r.open(answer, stop); o != nil {
-		for _, o := range o.list("episodes") {
-			c.readExtracted(r, in, o, x.Episodes)
+	var said struct{ Episodes []saidEpisode }
+	if r.read(answer, stop, []ask.Field{list("episodes", c.episodeFields()...)}, &said) {
+		for n, one := range said.Episodes {
+			c.readEpisode(r.nth("episodes", n), in, one, x.Episodes)
 		}
-		o.done()
-	}
-	if missing := missingEpisodes(x.Episodes); len(missing) > 0 && len(missing) == len(in.Episodes) {
-		r.invalid("episodes", "must have one item for each episode")
+		if !slices.ContainsFunc(x.Episodes, func(e Extracted) bool { return !e.Missing }) {
+			r.invalid(ask.Problem("episodes", "must have one item for each episode").Error())
+		}
 	}
 	var err error
 	x.Report, err = r.finish()
@@ -132,50 +126,27 @@ func (c Contracts) ReadExtract(in ExtractInput, answer, stop string) (Extraction
 	return x, nil
 }
 
-// missingEpisodes returns the numbers of the episodes of which an answer says nothing.
-func missingEpisodes(list []Extracted) []int {
-	var missing []int
-	for n, e := range list {
-		if e.Missing {
-			missing = append(missing, n)
-		}
-	}
-	return missing
-}
-
-// readExtracted reads the item of one episode into its place.
-func (c Contracts) readExtracted(r *reader, in ExtractInput, o *object, into []Extracted) {
-	i := &item{object: o}
-	id := i.offered("unit_id", len(into))
+// readEpisode checks what is said of one episode, and puts it into its place. What is said of none that was offered counts for nothing.
+func (c Contracts) readEpisode(i *item, in ExtractInput, said saidEpisode, into []Extracted) {
+	id := i.offered(said.UnitID, len(into))
 	if id > 0 && !into[id-1].Missing {
 		i.fail("unit_id", ReasonID, "stands twice")
-		id = 0
 	}
-	one := newReader(NameExtract)
-	o.r = one
-	target := Extracted{}
-	e := &episodeReader{c: c, r: one, source: &source{}, loops: offeredLoops(in.Loops), known: offeredEntities(in.Entities), model: in.Model}
-	if id > 0 {
-		target.Episode = in.Episodes[id-1].Episode
-		e.source = newSource(in.Episodes[id-1])
+	if i.dropped {
+		return
 	}
-	e.readEntities(o)
-	e.readClaims(o, "relations", NameEntities, maxRelations, e.relation)
-	e.readClaims(o, "facts", NameFacts, maxFacts, e.fact)
-	e.readClaims(o, "loops", NameLoops, maxLoops, e.loop)
-	if c.Reflections {
-		if reflection := o.child("reflection", true); reflection != nil {
-			target.Reflection = readReflection(reflection)
-			reflection.done()
-		}
-	} else {
-		o.read["reflection"] = true
+	e := &episodeReader{c: c, r: newReader(NameExtract), source: newSource(in.Episodes[id-1]), loops: offeredLoops(in.Loops),
+		known: offeredEntities(in.Entities), model: in.Model}
+	e.readEntities(i.at("entities"), said.Entities)
+	readClaims(e, i.at("relations"), NameEntities, maxRelations, said.Relations, e.relation)
+	readClaims(e, i.at("facts"), NameFacts, maxFacts, said.Facts, e.fact)
+	readClaims(e, i.at("loops"), NameLoops, maxLoops, said.Loops, e.loop)
+	report := &e.r.report
+	target := Extracted{Episode: in.Episodes[id-1].Episode, Mentions: e.mentions, Claims: e.claims}
+	if said.Reflection != nil {
+		target.Reflection = readReflection(e.r.item(i.at("reflection")), *said.Reflection)
 	}
-	o.done()
-	r.addPart(one, id > 0)
-	if id > 0 {
-		target.Mentions, target.Claims, target.Problems = e.mentions, e.claims, one.report.Problems
-		target.Lost = one.report.Accepted == 0 && one.report.lost() > 0
-		into[id-1] = target
-	}
+	target.Problems, target.Lost = report.Problems, report.Accepted == 0 && report.lost() > 0
+	into[id-1] = target
+	i.r.add(*report)
 }

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 
 	"kioku/derive/unit"
@@ -13,59 +15,30 @@ const (
 	maxObject = 300
 )
 
-// fact reads one fact.
-func (e *episodeReader) fact(o *object) (draft, bool) {
-	i := &item{object: o}
-	claim := unit.Claim{Kind: unit.ClaimFact, Subject: e.entity(i, "subject")}
-	name := o.str("predicate")
-	claim.Object = i.line("object_text", maxObject)
-	claim.ObjectEntity = e.objectEntity(i)
-	d := draft{confidence: i.confidence(factFloor)}
-	claim.From, claim.To = i.validity(e.source.Date)
-	claim.Predicate = e.predicate(i, name)
-	if !i.dropped && !sharesTerm(e.source.terms, e.source.names, claim.Object) {
+// fact checks one fact.
+func (e *episodeReader) fact(i *item, said saidFact) draft {
+	claim := unit.Claim{Kind: unit.ClaimFact}
+	i.inside("subject", func(of *item) { claim.Subject = e.ref(of, said.Subject) })
+	claim.Object = i.line("object_text", said.Object, maxObject)
+	if said.Entity != nil {
+		of := e.r.item(i.at("object"))
+		if ref := e.ref(of, *said.Entity); !of.dropped { // what is wrong with it drops only the entity
+			claim.ObjectEntity = &ref
+		}
+	}
+	d := draft{confidence: i.confidence(said.Confidence, factFloor)}
+	claim.From, claim.To = i.validity(said.Validity, e.source.Date)
+	claim.Predicate = e.predicate(i, said.Predicate)
+	if !sharesTerm(e.source.terms, e.source.names, claim.Object) {
 		i.fail("object_text", ReasonName, "must use the words of the text")
 	}
-	if !i.dropped && vocab.OrdersProgram(claim.Object) {
+	if vocab.OrdersProgram(claim.Object) {
 		i.fail("object_text", ReasonInstruction, "must not tell anybody what to do")
 	}
-	if !i.dropped {
-		e.invents(i, "object_text", claim.Object)
-	}
+	e.invents(i, "object_text", claim.Object)
 	d.claim = claim
-	d.evidence = e.source.evidence(i, claim.Object, claim.Subject)
-	o.done()
-	return d, !i.dropped
-}
-
-// entity reads {etype, name}.
-func (e *episodeReader) entity(i *item, key string) memory.EntityRef {
-	o := i.child(key, false)
-	if o == nil {
-		return memory.EntityRef{}
-	}
-	inner := &item{object: o, dropped: i.dropped}
-	etype, name := o.str("etype"), o.str("name")
-	ref := e.ref(inner, "etype", "name", etype, name)
-	o.done()
-	i.dropped = inner.dropped
-	return ref
-}
-
-// objectEntity reads the entity that the object of a fact is, nil if there is none. What is wrong with it drops only the entity.
-func (e *episodeReader) objectEntity(i *item) *memory.EntityRef {
-	o := i.child("object", true)
-	if o == nil {
-		return nil
-	}
-	inner := &item{object: o}
-	etype, name := o.str("etype"), o.str("name")
-	ref := e.ref(inner, "etype", "name", etype, name)
-	o.done()
-	if inner.dropped {
-		return nil
-	}
-	return &ref
+	d.evidence = e.source.evidence(i, said.Evidence, claim.Object, claim.Subject)
+	return d
 }
 
 // predicate returns the predicate with a name or an alias.
@@ -83,3 +56,54 @@ func (e *episodeReader) predicate(i *item, name string) string {
 
 // likePredicate matches what looks like a predicate.
 var likePredicate = regexp.MustCompile(`^[a-z][a-z_]{1,23}$`)
+
+const (
+	maxLoops    = 5
+	maxLoopText = 300
+)
+
+// loop checks one loop: what is open, or that one of the loops that were offered is done.
+func (e *episodeReader) loop(i *item, said saidLoop) draft {
+	status := i.choice("status", said.Status, []string{memory.LoopOpen, memory.LoopClosed})
+	text := i.line("loop_text", said.Text, maxLoopText)
+	due := i.date("due_at", said.Due, e.source.Date)
+	d := draft{confidence: i.confidence(said.Confidence, loopFloor)}
+	var offered memory.Loop
+	if said.UnitID != nil {
+		if n := *said.UnitID; n >= 1 && n <= len(e.loops) {
+			offered = e.loops[n-1]
+		} else {
+			i.fail("unit_id", ReasonID, fmt.Sprintf("must be the id of an open loop that was offered (%d of them), or null", len(e.loops)))
+		}
+	}
+	says := text
+	if status == memory.LoopClosed {
+		d.claim = unit.Claim{Kind: unit.ClaimClose, LoopText: text, Closes: offered.Key}
+		says = cmp.Or(offered.Text, text)
+		if said.Evidence == nil {
+			i.fail("evidence", ReasonEvidence, "closed needs a quote that says that it is done")
+		}
+		if offered.Key == "" {
+			i.fail("unit_id", ReasonID, "closed needs the id of the loop that is done")
+		}
+	} else {
+		d.claim = e.opening(i, offered, text, due)
+	}
+	d.evidence = e.source.evidence(i, said.Evidence, says)
+	return d
+}
+
+// opening returns the claim that something is open. One that is offered already keeps its text, so that the claim is further
+// evidence of the same loop. A day before the episode is none to be due.
+func (e *episodeReader) opening(i *item, offered memory.Loop, text, due string) unit.Claim {
+	if offered.Key == "" {
+		if !sharesTerm(e.source.terms, e.source.names, text) {
+			i.fail("loop_text", ReasonName, "must use the words of the text")
+		}
+		e.invents(i, "loop_text", text)
+	}
+	if len(due) < len("2006-01-02") || e.source.Date != "" && due < e.source.Date {
+		due = ""
+	}
+	return unit.Claim{Kind: unit.ClaimLoop, LoopText: cmp.Or(offered.Text, text), Due: due}
+}

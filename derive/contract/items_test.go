@@ -49,12 +49,12 @@ func TestEntitiesItems(t *testing.T) {
 		"foreign alias":         withItems(answer(anna+", "+swap(dario, `[]`, `["Dodo"]`), married), one(contract.ReasonName), v.items...),
 		"alias is the name":     withItems(answer(anna+", "+swap(dario, `[]`, `["dario"]`), married), one(contract.ReasonRepeated), v.items...),
 		"pronoun as alias":      withItems(answer(anna+", "+swap(dario, `[]`, `["I"]`), married), one(contract.ReasonName), v.items...),
-		"alias is a number":     {answer: answer(swap(dario, `[]`, `[1]`), ""), want: invalid("entities[0].aliases[0]: must be a string")},
+		"alias is a number":     {answer: answer(swap(dario, `[]`, `[1]`), ""), want: invalid(`"entities[0].aliases[0]" must be a string`)},
 		"the user is none":      withItems(answer(both+", "+swap(dario, "Dario", "USER"), married), nil, v.items...),
 		"known by another name": withItems(answer(swap(dario, "Dario", "anni"), ""), nil, "PERSON:Anna Rossi [] 0.80"),
 		"eleven": withItems(answer(strings.Join([]string{anna, dario, swap(dario, "Dario", "Porto", "0.8", "0.5"), swap(dario, "Dario", "Lisbon"), swap(dario, "Dario", "Braga"), swap(dario, "Dario", "tea"), swap(dario, "Dario", "coffee"), swap(dario, "Dario", "report"), swap(dario, "Dario", "wife"), swap(dario, "Dario", "静かなカフェ"), swap(dario, "Dario", "ダリオ")}, ","), ""), one(contract.ReasonLimit),
 			"PERSON:Anna Rossi [Anni] 0.90", "PERSON:Dario [] 0.80", "PERSON:Lisbon [] 0.80", "PERSON:Braga [] 0.80", "PERSON:tea [] 0.80", "PERSON:coffee [] 0.80", "PERSON:report [] 0.80", "PERSON:wife [] 0.80", "PERSON:静かなカフェ [] 0.80", "PERSON:ダリオ [] 0.80"),
-		"all lost": {answer: answer(swap(dario, "Dario", "Cesare"), ""), want: outcome{Invalid: "entities[0].name: the name must stand in the text as it is written there, and be no pronoun", Dropped: one(contract.ReasonName)}},
+		"all lost": {answer: answer(swap(dario, "Dario", "Cesare"), ""), want: outcome{Invalid: `"entities[0].name" the name must stand in the text as it is written there, and be no pronoun`, Dropped: one(contract.ReasonName)}},
 
 		"not an entity here":  relation(contract.ReasonName, "PERSON:Dario", "PERSON:Cesare"),
 		"another type":        relation(contract.ReasonName, "PERSON:Dario", "ORG:Dario"),
@@ -110,14 +110,14 @@ func TestLoopsItems(t *testing.T) {
 		"invented task":      extra(contract.ReasonInvented, swap(callDario, `"ダリオさんに連絡する", "conf`, `"ダリオさんに4711連絡する", "conf`)),
 		"quote of no task":   extra(contract.ReasonEvidence, swap(callDario, `{"line": 5, "quote": "ダリオさんに連絡する"}`, `{"line": 1, "quote": "I like green tea"}`)),
 		"closed, no such":    extra(contract.ReasonQuote, swap(sentReport, "I sent the report", "the report is sent")),
-		"id is text":         {answer: `{"loops": [` + swap(sentReport, `"unit_id": 1`, `"unit_id": "1"`) + `]}`, want: invalid("loops[0].unit_id: must be an integer")},
-		"due is a number":    {answer: `{"loops": [` + swap(callDario, `"2026-11-25"`, `1764000000`) + `]}`, want: invalid("loops[0].due_at: must be a string")},
+		"id is text":         {answer: `{"loops": [` + swap(sentReport, `"unit_id": 1`, `"unit_id": "1"`) + `]}`, want: invalid(`"loops[0].unit_id" must be an integer`)},
+		"due is a number":    {answer: `{"loops": [` + swap(callDario, `"2026-11-25"`, `1764000000`) + `]}`, want: invalid(`"loops[0].due_at" must be a string`)},
 		"past day":           withItems(`{"loops": [`+swap(callDario, "2026-11-25", "2026-11-17")+`]}`, nil, `loop ダリオさんに連絡する due  @5-5 user "ダリオさんに連絡する" 0.80`),
 		"only a month":       withItems(`{"loops": [`+swap(callDario, "2026-11-25", "2026-12")+`]}`, nil, `loop ダリオさんに連絡する due  @5-5 user "ダリオさんに連絡する" 0.80`),
 		"open again":         withItems(`{"loops": [`+swap(callDario, `"unit_id": null`, `"unit_id": 2`)+`]}`, nil, `loop call Dario due 2026-11-25 @5-5 user "ダリオさんに連絡する" 0.80`),
 		"no unit_id":         withItems(`{"loops": [`+swap(callDario, `"unit_id": null, `, "")+`]}`, nil, v.items[0]),
 		"none":               {answer: `{"loops": []}`},
-		"all lost":           {answer: `{"loops": [` + swap(sentReport, `"unit_id": 1`, `"unit_id": 3`) + `]}`, want: outcome{Invalid: "loops[0].unit_id: must be the id of an open loop that was offered (2 of them), or null", Dropped: one(contract.ReasonID)}},
+		"all lost":           {answer: `{"loops": [` + swap(sentReport, `"unit_id": 1`, `"unit_id": 3`) + `]}`, want: outcome{Invalid: `"loops[0].unit_id" must be the id of an open loop that was offered (2 of them), or null`, Dropped: one(contract.ReasonID)}},
 		"no evidence at all": withItems(`{"loops": [`+swap(callDario, `,
 		"evidence": [{"line": 5, "quote": "ダリオさんに連絡する"}]`, "")+`]}`, nil, `loop ダリオさんに連絡する due 2026-11-25 @1-7 user "私は静かなカフェが好きです。ダリオさんに連絡する。" 0.50`),
 	})
@@ -127,7 +127,7 @@ func TestReflectItems(t *testing.T) {
 	t.Parallel()
 	answer := func(pieces ...string) string { return `{` + swap(reflection, pieces...) + `}` }
 	bad := func(path, rule, reason string, pieces ...string) answerCase {
-		return answerCase{answer: answer(pieces...), want: outcome{Invalid: path + ": " + rule, Dropped: one(reason)}}
+		return answerCase{answer: answer(pieces...), want: outcome{Invalid: `"` + path + `" ` + rule, Dropped: one(reason)}}
 	}
 	number, emotion := "must be a number from 0 to 1", "must be one of joy, sadness, anger, fear, neutral"
 	tags := `"travel", "home", "ｔｒａｖｅｌ"`
@@ -140,10 +140,10 @@ func TestReflectItems(t *testing.T) {
 		"intensity of 5":   bad("emotion_intensity", number, contract.ReasonRange, "0.5", "5"),
 		"salience of -1":   bad("salience_score", number, contract.ReasonRange, "0.7", "-1"),
 		"confidence of 90": bad("confidence", number, contract.ReasonRange, "0.9", "90"),
-		"tag is a number":  {answer: answer(`"home"`, "7"), want: invalid("topic_tags[1]: must be a string")},
-		"intensity text":   {answer: answer("0.5", `"0.5"`), want: invalid("emotion_intensity: must be a number")},
-		"no tags":          {answer: answer(", \"topic_tags\": ["+tags+"]", ""), want: invalid("topic_tags: is missing")},
-		"null confidence":  {answer: answer(`"confidence": 0.9`, `"confidence": null`), want: invalid("confidence: must not be null")},
+		"tag is a number":  {answer: answer(`"home"`, "7"), want: invalid(`"topic_tags[1]" must be a string`)},
+		"intensity text":   {answer: answer("0.5", `"0.5"`), want: invalid(`"emotion_intensity" must be a number`)},
+		"no tags":          {answer: answer(", \"topic_tags\": ["+tags+"]", ""), want: invalid(`"topic_tags" must be a list of strings`)},
+		"null confidence":  {answer: answer(`"confidence": 0.9`, `"confidence": null`), want: invalid(`"confidence" is missing`)},
 		"nine tags": {answer: answer(tags, `"a", "b", "c", "d", "e", "f", "g", "h", "i"`),
 			want: outcome{Items: []string{"{Text:A new city. Emotion:joy Intensity:0.5 Salience:0.7 Confidence:0.9 Tags:[a b c d e f g h]}"}, Dropped: one(contract.ReasonLimit)}},
 		"long tag": {answer: answer(tags, `"`+strings.Repeat("t", 41)+`", "ok"`),
@@ -178,15 +178,15 @@ func TestExpandItems(t *testing.T) {
 		"no words":              query(contract.ReasonText, `"?!"`),
 		"long query":            query(contract.ReasonText, `"`+strings.Repeat("word ", 41)+`"`),
 		"six queries":           withItems(answer(`"one kitchen", "two wall", "three paint", "four door", "five floor", "six roof"`, ""), one(contract.ReasonLimit), "one kitchen", "two wall", "three paint", "four door", "five floor"),
-		"query is a number":     {answer: answer(`1`, ""), want: invalid("expanded_queries[0]: must be a string")},
+		"query is a number":     {answer: answer(`1`, ""), want: invalid(`"expanded_queries[0]" must be a string`)},
 		"unknown type":          reference(contract.ReasonValue, "anaphora", "cataphora"),
 		"surface not there":     reference(contract.ReasonName, `"he"`, `"she"`),
 		"not clearly known":     reference(contract.ReasonName, `"Dario"`, `"Cesare"`),
 		"blank surface":         reference(contract.ReasonText, `"he"`, `""`),
 		"no date":               reference(contract.ReasonDate, "anaphora", "temporal", `"Dario"`, `"someday"`),
-		"type is null":          {answer: answer("", swap(he, `"anaphora"`, "null")), want: invalid("detected_references[0].type: must not be null")},
-		"reference is a string": {answer: answer("", `"he"`), want: invalid("detected_references[0]: must be an object")},
-		"all lost":              {answer: answer(`" "`, swap(he, "Dario", "Cesare")), want: outcome{Invalid: "expanded_queries[0]: must not be blank", Dropped: map[string]int{contract.ReasonText: 1, contract.ReasonName: 1}}},
+		"type is null":          {answer: answer("", swap(he, `"anaphora"`, "null")), want: invalid(`"detected_references[0].type" is missing`)},
+		"reference is a string": {answer: answer("", `"he"`), want: invalid(`"detected_references[0]" must be an object`)},
+		"all lost":              {answer: answer(`" "`, swap(he, "Dario", "Cesare")), want: outcome{Invalid: `"expanded_queries[0]" must not be blank`, Dropped: map[string]int{contract.ReasonText: 1, contract.ReasonName: 1}}},
 		"a day":                 withItems(answer("", `{"type": "temporal", "surface": "about it", "resolved": "2026-11-09"}`), nil, "What did he say about it last week? あれどうなった？ 2026-11-09"),
 		"a day that is read":    withItems(answer("", `{"type": "temporal", "surface": "last week", "resolved": "2026-11-09"}`), nil),
 		"japanese":              withItems(answer("", `{"type": "anaphora", "surface": "あれ", "resolved": "プロジェクトX"}`), nil, "プロジェクトX"),
@@ -216,11 +216,11 @@ func TestRerankItems(t *testing.T) {
 		"long reason":      dropped(contract.ReasonText, item("2", "high", strings.Repeat("b", 241))),
 		"twice":            withItems(answer(item("4", "high", "first")), one(contract.ReasonID), "3 high first"),
 		"six":              withItems(answer(item("1", "medium", "b"), item("2", "high", "b"), item("3", "high", "b"), item("5", "high", "b"), item("6", "high", "b")), one(contract.ReasonLimit), "1 high b", "2 high b", "4 high b", "5 high b", "3 high a"),
-		"id is text":       {answer: answer(item(`"1"`, "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
-		"id with fraction": {answer: answer(item("1.0", "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
-		"huge id":          {answer: answer(item("99999999999999999999", "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
+		"id is text":       {answer: answer(item(`"1"`, "high", "b")), want: invalid(`"relevant_episodes[0].unit_id" must be an integer`)},
+		"id with fraction": {answer: answer(item("1.0", "high", "b")), want: invalid(`"relevant_episodes[0].unit_id" must be an integer`)},
+		"huge id":          {answer: answer(item("99999999999999999999", "high", "b")), want: invalid(`"relevant_episodes[0].unit_id" must be an integer`)},
 		"nothing relevant": withItems(`{"relevant_episodes": [], "injection_strategy": "full"}`, nil),
-		"all foreign":      {answer: `{"relevant_episodes": [` + item("77", "high", "b") + `], "injection_strategy": "full"}`, want: outcome{Invalid: "relevant_episodes: lost every item: none keeps the rules", Dropped: one(contract.ReasonID)}},
+		"all foreign":      {answer: `{"relevant_episodes": [` + item("77", "high", "b") + `], "injection_strategy": "full"}`, want: outcome{Invalid: `"relevant_episodes" lost every item: none keeps the rules`, Dropped: one(contract.ReasonID)}},
 		"all low":          withItems(`{"relevant_episodes": [`+item("7", "low", "b")+`], "injection_strategy": "full"}`, one(contract.ReasonIrrelevant)),
 	})
 }

@@ -3,7 +3,6 @@ package contract_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -136,30 +135,6 @@ func TestRequestIsBoundedAndUnchecked(t *testing.T) {
 	want := llm.Request{System: p.System, Messages: []llm.Message{{Role: llm.RoleUser, Text: p.User}}, MaxTokens: p.MaxTokens, Schema: p.Schema, Unchecked: true}
 	if diff := cmp.Diff(want, p.Request()); diff != "" {
 		t.Error(diff)
-	}
-	retry := p.Retry("no", []contract.Problem{{Path: "facts[0]", Rule: "is wrong"}})
-	want.Messages = append(want.Messages, llm.Message{Role: llm.RoleUser, Text: contract.Corrective("no", []contract.Problem{{Path: "facts[0]", Rule: "is wrong"}})})
-	if diff := cmp.Diff(want, retry); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestCorrectiveIsBounded(t *testing.T) {
-	t.Parallel()
-	var problems []contract.Problem
-	for i := range 30 {
-		problems = append(problems, contract.Problem{Path: fmt.Sprintf("facts[%d].predicate", i), Rule: "must be one of the predicates\nthat are listed"})
-	}
-	previous := strings.Repeat("答", 2000)
-	got := contract.Corrective(previous, problems)
-	if strings.Count(got, "\n- ") != 10 || !strings.Contains(got, "\n- facts[0].predicate: must be one of the predicates that are listed\n") {
-		t.Errorf("problems: %s", got)
-	}
-	if n := strings.Count(got, "答"); n != 2048/3 || !strings.Contains(got, "the first 2046 of 6000 bytes") || len(got) > 5<<10 {
-		t.Errorf("%d characters of the answer in %d bytes", n, len(got))
-	}
-	if got := contract.Corrective("", []contract.Problem{{Rule: "is not JSON"}}); !strings.HasSuffix(got, "Problems:\n- the answer is not JSON\n") {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -29,21 +29,21 @@ type Reflection struct {
 	Tags []string
 }
 
-// readReflection reads a reflection, nil if one of its values is not allowed.
-func readReflection(o *object) *Reflection {
-	i := &item{object: o}
-	reflection := &Reflection{Text: i.line("reflection_text", maxReflection), Emotion: i.choice("emotion_label", emotions),
-		Intensity: i.unit("emotion_intensity"), Salience: i.unit("salience_score"), Confidence: i.unit("confidence")}
-	for n, tag := range o.strings("topic_tags") {
+// readReflection checks a reflection, nil if one of its values is not allowed.
+func readReflection(i *item, said saidReflection) *Reflection {
+	reflection := &Reflection{Text: i.line("reflection_text", said.Text, maxReflection), Emotion: i.choice("emotion_label", said.Emotion, emotions),
+		Intensity: i.share("emotion_intensity", said.Intensity), Salience: i.share("salience_score", said.Salience),
+		Confidence: i.share("confidence", said.Confidence)}
+	for n, tag := range said.Tags {
 		tag = cleanLine(fold(tag).text)
-		path := fmt.Sprintf("%s[%d]", o.at("topic_tags"), n)
+		path := fmt.Sprintf("%s[%d]", i.at("topic_tags"), n)
 		switch {
 		case tag == "" || utf8.RuneCountInString(tag) > maxTag:
-			o.r.drop(path, ReasonText, fmt.Sprintf("must have 1 to %d characters", maxTag))
+			i.r.drop(path, ReasonText, fmt.Sprintf("must have 1 to %d characters", maxTag))
 		case slices.Contains(reflection.Tags, tag):
-			o.r.drop(path, ReasonRepeated, "stands twice")
+			i.r.drop(path, ReasonRepeated, "stands twice")
 		case len(reflection.Tags) == maxTags:
-			o.r.drop(path, ReasonLimit, fmt.Sprintf("must have at most %d items", maxTags))
+			i.r.drop(path, ReasonLimit, fmt.Sprintf("must have at most %d items", maxTags))
 		default:
 			reflection.Tags = append(reflection.Tags, tag)
 		}
@@ -55,6 +55,6 @@ func readReflection(o *object) *Reflection {
 		return nil
 	}
 	slices.Sort(reflection.Tags)
-	o.r.report.Accepted++
+	i.r.report.Accepted++
 	return reflection
 }

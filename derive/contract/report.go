@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"kioku/llm/ask"
 )
 
 // Reasons why an item of an answer is dropped.
@@ -51,34 +53,14 @@ var ErrNoInput = errors.New("there is nothing to ask a model about")
 // maxProblems bounds the problems that are kept for a corrective prompt.
 const maxProblems = 10
 
-// Problem is one thing that is wrong with an answer.
-type Problem struct {
-	// Path is where it stands, "facts[2].evidence[0].quote"; empty for the answer as a whole.
-	Path string
-	// Rule says what should be true, in words for the model.
-	Rule string
-}
-
-// String returns path and rule on one line.
-func (p Problem) String() string {
-	if p.Path == "" {
-		return "the answer " + p.Rule
-	}
-	return p.Path + ": " + p.Rule
-}
-
 // Report says what became of the items of an answer.
 type Report struct {
 	// Accepted is the number of items that were taken.
 	Accepted int
 	// Dropped counts the items that were not, by reason, one of the constants Reason....
 	Dropped map[string]int
-	// Problems says of at most 10 of them what is wrong.
-	Problems []Problem
-	// Normalized counts what was removed around the JSON, by the constants Normalized....
-	Normalized map[string]int
-	// UnknownKeys is the number of keys that the contract does not have. They are ignored.
-	UnknownKeys int
+	// Problems says of at most 10 of them what is wrong, in words for the model: "facts[2].evidence[0].quote" must ....
+	Problems []string
 }
 
 // lost returns the number of items that were dropped for reasons against the answer.
@@ -96,61 +78,52 @@ func (r Report) lost() int {
 type Error struct {
 	// Contract that it does not fulfil, with version.
 	Contract string
-	// Problems of the answer, at least one and at most 10.
-	Problems []Problem
+	// Problems of the answer in words for the model, at least one and at most 10.
+	Problems []string
 	// Report of what was read until then.
 	Report Report
 }
 
-// Error implements error.
+// Error implements error. It has a line for each problem.
 func (e *Error) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
-	}
-	return fmt.Sprintf("invalid answer to %s: %s", e.Contract, strings.Join(lines, "; "))
+	return fmt.Sprintf("invalid answer to %s: %s", e.Contract, strings.Join(e.Problems, "\n"))
 }
 
-// reader reads an answer and gathers what is wrong with it.
+// reader gathers what is wrong with an answer.
 type reader struct {
 	contract string
 	report   Report
-	// broken are the first problems for which the answer as a whole is invalid, and breaks counts all of them.
-	broken []Problem
-	breaks int
+	// broken are the first problems for which the answer as a whole is invalid.
+	broken []string
 }
 
 func newReader(contract string) *reader {
-	return &reader{contract: contract, report: Report{Dropped: map[string]int{}, Normalized: map[string]int{}}}
+	return &reader{contract: contract, report: Report{Dropped: map[string]int{}}}
 }
 
-// open parses an answer. It returns nil if the answer as a whole is invalid.
-func (r *reader) open(answer, stop string) *object {
-	if problem := stopProblem(stop); problem != "" {
-		r.invalid("", problem)
-		return nil
+// read decodes an answer that has fields. It returns false if the answer as a whole is invalid.
+func (r *reader) read(answer, stop string, fields []ask.Field, into any) bool {
+	err := ask.StopError(stop)
+	if err == nil {
+		err = ask.ReadLoosely(answer, fields, into)
 	}
-	fields, err := parseObject(normalize(answer, r.report.Normalized))
 	if err != nil {
-		r.invalid("", err.Error())
-		return nil
+		r.invalid(strings.Split(err.Error(), "\n")...)
 	}
-	return &object{r: r, fields: fields, read: map[string]bool{}}
+	return err == nil
 }
 
-// invalid notes a problem for which the answer as a whole is invalid.
-func (r *reader) invalid(path, rule string) {
-	r.breaks++
-	if len(r.broken) < maxProblems {
-		r.broken = append(r.broken, Problem{path, rule})
-	}
+// invalid notes problems for which the answer as a whole is invalid.
+func (r *reader) invalid(problems ...string) {
+	r.broken = append(r.broken, problems...)
+	r.broken = r.broken[:min(len(r.broken), maxProblems)]
 }
 
 // drop counts an item that is not taken.
 func (r *reader) drop(path, reason, rule string) {
 	r.report.Dropped[reason]++
 	if len(r.report.Problems) < maxProblems && !slices.Contains(harmless, reason) {
-		r.report.Problems = append(r.report.Problems, Problem{path, rule})
+		r.report.Problems = append(r.report.Problems, ask.Problem(path, rule).Error())
 	}
 }
 
@@ -167,33 +140,24 @@ func (r *reader) finish() (Report, error) {
 
 // lostAll makes the answer invalid if a list that had items has none left and reasons against the answer were counted. lostBefore is
 // their number at the beginning of the list.
-func (r *reader) lostAll(path string, left, lostBefore int) {
-	if left == 0 && r.report.lost() > lostBefore {
-		r.invalid(path, "lost every item: none keeps the rules")
-		for _, p := range r.report.Problems {
-			if strings.HasPrefix(p.Path, path) {
-				r.invalid(p.Path, p.Rule)
-			}
+func (r *reader) lostAll(list string, left, lostBefore int) {
+	if left > 0 || r.report.lost() == lostBefore {
+		return
+	}
+	r.invalid(ask.Problem(list, "lost every item: none keeps the rules").Error())
+	for _, p := range r.report.Problems {
+		if strings.HasPrefix(p, `"`+list) {
+			r.invalid(p)
 		}
 	}
 }
 
-// addPart adds what another reader has read of one part of the answer. Its items count only if they are of an episode.
-func (r *reader) addPart(part *reader, counts bool) {
-	r.report.UnknownKeys += part.report.UnknownKeys
-	for _, p := range part.broken {
-		r.invalid(p.Path, p.Rule)
-	}
-	if !counts {
-		return
-	}
-	r.report.Accepted += part.report.Accepted
-	for reason, n := range part.report.Dropped {
+// add adds the report of another reader.
+func (r *reader) add(part Report) {
+	r.report.Accepted += part.Accepted
+	for reason, n := range part.Dropped {
 		r.report.Dropped[reason] += n
 	}
-	for _, p := range part.report.Problems {
-		if len(r.report.Problems) < maxProblems {
-			r.report.Problems = append(r.report.Problems, p)
-		}
-	}
+	r.report.Problems = append(r.report.Problems, part.Problems...)
+	r.report.Problems = r.report.Problems[:min(len(r.report.Problems), maxProblems)]
 }

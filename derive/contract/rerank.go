@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kioku/internal/text"
+	"kioku/llm/ask"
 	"kioku/memory"
 )
 
@@ -65,7 +66,6 @@ func (c Contracts) Rerank(in RerankInput) (Prompt, error) {
 	}
 	task := `Choose from the candidates what helps to answer the message.
 relevant_episodes: at most 5 of {"unit_id": number of the candidate, "relevance": "high" | "medium", "reason": at most 240 characters}. Only numbers of candidates. None is a good answer if nothing helps.`
-	schema := obj(key("relevant_episodes", list(obj(key("unit_id", integer()), key("relevance", str(High, Medium)), key("reason", str())))))
 	var d data
 	d.turns(in.Turns)
 	d.line("message: %s", text.Shorten(cleanLine(in.Message), 4*maxTurnText))
@@ -73,8 +73,10 @@ relevant_episodes: at most 5 of {"unit_id": number of the candidate, "relevance"
 	for n, candidate := range offeredCandidates(in) {
 		d.line("%d %s %s %s", n+1, candidate.Date, cleanLine(candidate.Path), text.Shorten(cleanLine(memory.StripRecalled(candidate.Text)), maxCandidate))
 	}
-	return c.prompt(NameRerank, task, schema, 800, &d), nil
+	return c.prompt(NameRerank, task, rerankFields, 800, &d), nil
 }
+
+var rerankFields = []ask.Field{list("relevant_episodes", unitID, str("relevance", High, Medium), str("reason"))}
 
 func offeredCandidates(in RerankInput) []Candidate {
 	return in.Candidates[:min(len(in.Candidates), maxCandidates)]
@@ -84,14 +86,17 @@ func offeredCandidates(in RerankInput) []Candidate {
 func (c Contracts) ReadRerank(in RerankInput, answer, stop string) (Reranking, error) {
 	r := newReader(NameRerank)
 	var out Reranking
-	if o := r.open(answer, stop); o != nil {
-		for _, o := range o.list("relevant_episodes") {
-			if ranked, ok := readRanked(o, len(offeredCandidates(in)), out.Ranked); ok {
+	var said struct {
+		Ranked []saidRank `json:"relevant_episodes"`
+	}
+	if r.read(answer, stop, rerankFields, &said) {
+		for n, one := range said.Ranked {
+			i := r.nth("relevant_episodes", n)
+			if ranked := readRanked(i, one, len(offeredCandidates(in)), out.Ranked); !i.dropped {
 				out.Ranked = append(out.Ranked, ranked)
 			}
 		}
-		o.done()
-		r.lostAll(o.at("relevant_episodes"), len(out.Ranked), 0)
+		r.lostAll("relevant_episodes", len(out.Ranked), 0)
 	}
 	out.Ranked = best(r, "relevant_episodes", out.Ranked, maxRanked, Ranked.rank)
 	slices.SortStableFunc(out.Ranked, func(a, b Ranked) int { return int(b.rank() - a.rank()) })
@@ -112,19 +117,21 @@ func (r Ranked) rank() float64 {
 	return 0
 }
 
-// readRanked reads one candidate of at most offered, which is none of those before it.
-func readRanked(o *object, offered int, before []Ranked) (Ranked, bool) {
-	i := &item{object: o}
-	ranked := Ranked{Index: i.offered("unit_id", offered) - 1}
-	if relevance := strings.TrimSpace(o.str("relevance")); relevance == "low" || relevance == "none" {
+type saidRank struct {
+	UnitID            int `json:"unit_id"`
+	Relevance, Reason string
+}
+
+// readRanked checks one candidate of at most offered, which is none of those before it.
+func readRanked(i *item, said saidRank, offered int, before []Ranked) Ranked {
+	ranked := Ranked{Index: i.offered(said.UnitID, offered) - 1, Relevance: strings.TrimSpace(said.Relevance)}
+	if ranked.Relevance == "low" || ranked.Relevance == "none" {
 		i.fail("relevance", ReasonIrrelevant, "is not relevant")
-	} else {
-		ranked.Relevance = i.choice("relevance", []string{High, Medium})
 	}
-	ranked.Reason = i.line("reason", maxReason)
-	o.done()
+	i.choice("relevance", ranked.Relevance, []string{High, Medium})
+	ranked.Reason = i.line("reason", said.Reason, maxReason)
 	if slices.ContainsFunc(before, func(other Ranked) bool { return other.Index == ranked.Index }) {
 		i.fail("unit_id", ReasonID, fmt.Sprintf("%d stands twice", ranked.Index+1))
 	}
-	return ranked, !i.dropped
+	return ranked
 }

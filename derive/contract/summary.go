@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/llm/ask"
 	"kioku/memory"
 )
 
@@ -54,16 +55,26 @@ summary_text: 1 to 600 characters. Only what the episodes and facts say: every n
 Sentences that tell; no advice, no order, nothing to the reader.
 key_events: at most 5 of {"unit_id": number of the episode, "why": at most 200 characters}, the episodes that matter most.
 `
-	last := key("relationship_state", str())
-	switch in.Scope {
-	case memory.ScopePerson, memory.ScopeTopic:
+	if in.isAbout() {
 		task += fmt.Sprintf("It is about %s. notes: at most 300 characters on what to keep in mind about it, or null.", cleanLine(in.Name))
-		last = key("notes", str().orNull())
-	default:
+	} else {
 		task += "relationship_state: at most 300 characters on what the user and the assistant are about together; empty if nothing is said."
 	}
-	schema := obj(key("summary_text", str()), key("key_events", list(obj(key("unit_id", integer()), key("why", str())))), last)
-	return c.prompt(NameSummary, task, schema, 1000, &d), nil
+	return c.prompt(NameSummary, task, in.fields(), 1000, &d), nil
+}
+
+// isAbout reports whether the summary is about a person or a topic.
+func (in SummaryInput) isAbout() bool {
+	return in.Scope == memory.ScopePerson || in.Scope == memory.ScopeTopic
+}
+
+// fields of an answer.
+func (in SummaryInput) fields() []ask.Field {
+	last := str("relationship_state")
+	if in.isAbout() {
+		last = orNull(str("notes"))
+	}
+	return []ask.Field{str("summary_text"), list("key_events", unitID, str("why")), last}
 }
 
 // write writes the data of a summary. It returns false if there is no line of an episode.
@@ -109,22 +120,45 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 	r := newReader(NameSummary)
 	check := newWording(in.words() + "\nuser assistant\n" + strings.Join(c.UserNames, "\n"))
 	out := SummaryResult{Summary: memory.Summary{Scope: in.Scope, Key: in.Key, From: in.From, To: in.To}, Trust: memory.SpeakerAssistant}
-	if o := r.open(answer, stop); o != nil {
-		out.Summary.Text = check.summaryText(o)
-		check.events(o, in, &out.Summary)
-		name, optional := "relationship_state", false
-		if in.Scope == memory.ScopePerson || in.Scope == memory.ScopeTopic {
-			name, optional = "notes", true
-			o.read["relationship_state"] = true
+	var said struct {
+		Text   string `json:"summary_text"`
+		Events []struct {
+			UnitID int `json:"unit_id"`
+			Why    string
+		} `json:"key_events"`
+		Relationship string `json:"relationship_state"`
+		Notes        string
+	}
+	if r.read(answer, stop, in.fields(), &said) {
+		var ok bool
+		if out.Summary.Text, ok = check.text(r, "summary_text", said.Text, maxSummary); !ok {
+			r.invalid(r.report.Problems...)
 		}
-		if s := o.readString(name, optional); strings.TrimSpace(s) != "" {
-			out.Summary.Relationship, _ = check.text(o, name, s, maxRelationship)
+		lost := r.report.lost()
+		for n, e := range said.Events {
+			i := r.nth("key_events", n)
+			id := i.offered(e.UnitID, len(in.Episodes))
+			event := memory.KeyEvent{Why: i.line("why", e.Why, maxWhy)}
+			if id > 0 {
+				event.EpisodeUID = in.Episodes[id-1].UID
+			}
+			if slices.ContainsFunc(out.Summary.Events, func(other memory.KeyEvent) bool { return other.EpisodeUID == event.EpisodeUID }) {
+				i.fail("unit_id", ReasonID, fmt.Sprintf("%d stands twice", id))
+			}
+			check.fail(i, "why", event.Why)
+			if !i.dropped {
+				out.Summary.Events = append(out.Summary.Events, event)
+			}
 		}
-		o.done()
-		r.report.Accepted++ // the text
+		r.lostAll("key_events", len(out.Summary.Events), lost)
+		out.Summary.Events = best(r, "key_events", out.Summary.Events, maxEvents, func(memory.KeyEvent) float64 { return 0 })
+		if about := in.fields()[2].Name; strings.TrimSpace(said.Relationship+said.Notes) != "" {
+			out.Summary.Relationship, _ = check.text(r, about, said.Relationship+said.Notes, maxRelationship)
+		}
+		r.report.Accepted += 1 + len(out.Summary.Events)
 	}
 	if in.HadEvents && len(out.Summary.Events) == 0 {
-		r.invalid("key_events", "must name at least one episode, as the version before does")
+		r.invalid(ask.Problem("key_events", "must name at least one episode, as the version before does").Error())
 	}
 	report, err := r.finish()
 	out.Report = report
@@ -137,57 +171,20 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 	return out, nil
 }
 
-// events reads the episodes that an answer cites.
-func (s *wording) events(o *object, in SummaryInput, into *memory.Summary) {
-	before := o.r.report.lost()
-	var read []memory.KeyEvent
-	for _, o := range o.list("key_events") {
-		i := &item{object: o}
-		id := i.offered("unit_id", len(in.Episodes))
-		event := memory.KeyEvent{Why: i.line("why", maxWhy)}
-		o.done()
-		if id > 0 {
-			event.EpisodeUID = in.Episodes[id-1].UID
-		}
-		if slices.ContainsFunc(read, func(other memory.KeyEvent) bool { return other.EpisodeUID == event.EpisodeUID }) {
-			i.fail("unit_id", ReasonID, fmt.Sprintf("%d stands twice", id))
-		}
-		if reason, rule := s.problem(event.Why); reason != "" {
-			i.fail("why", reason, rule)
-		}
-		if !i.dropped {
-			read = append(read, event)
-		}
-	}
-	into.Events = best(o.r, o.at("key_events"), read, maxEvents, func(memory.KeyEvent) float64 { return 0 })
-	o.r.report.Accepted += len(into.Events)
-	o.r.lostAll(o.at("key_events"), len(read), before)
-}
-
-// summaryText reads the text itself, without which the answer is invalid.
-func (s *wording) summaryText(o *object) string {
-	breaks := o.r.breaks
-	value := o.str("summary_text")
-	if o.r.breaks > breaks {
-		return ""
-	}
-	text, ok := s.text(o, "summary_text", value, maxSummary)
-	if problems := o.r.report.Problems; !ok {
-		last := problems[len(problems)-1]
-		o.r.invalid(last.Path, last.Rule)
-	}
-	return text
-}
-
-// text checks a text of a summary. It returns false if the text may not stand.
-func (s *wording) text(o *object, key, value string, limit int) (string, bool) {
-	i := &item{object: o}
-	value = i.checkedLine(key, value, limit)
-	if reason, rule := s.problem(value); reason != "" {
-		i.fail(key, reason, rule)
-	}
+// text returns a text of a summary on one line, and false if it may not stand.
+func (s *wording) text(r *reader, key, value string, limit int) (string, bool) {
+	i := r.item("")
+	value = i.line(key, value, limit)
+	s.fail(i, key, value)
 	if i.dropped {
 		return "", false
 	}
 	return value, true
+}
+
+// fail drops an item with a text that may not stand in a summary.
+func (s *wording) fail(i *item, key, text string) {
+	if reason, rule := s.problem(text); reason != "" {
+		i.fail(key, reason, rule)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kioku/derive/vocab"
+	"kioku/llm/ask"
 )
 
 // evidenceTask explains evidence.
@@ -46,26 +47,111 @@ unit_id: null, or the number of one of the open loops that are listed. A loop is
 // reflectTask explains reflections.
 const reflectTask = `reflection_text: at most 600 characters on what the episode means. emotion_label: joy, sadness, anger, fear or neutral. emotion_intensity, salience_score (how much it will matter in a month) and confidence: 0 to 1. topic_tags: at most 8 of at most 40 characters.`
 
-func (c Contracts) entitySchemas() (entities, relations node) {
-	entities = list(obj(key("etype", str(c.entityTypes()...)), key("name", str()), key("aliases", list(str())), key("role", str("mentioned")),
-		key("confidence", num())))
-	relations = list(obj(key("src", str()), key("rel", str(vocab.Relations...)), key("dst", str()), key("confidence", num()),
-		key("evidence", evidenceSchema())))
-	return entities, relations
+// bounds, named and quoted are parts of answers.
+type (
+	bounds struct{ From, To string }
+	named  struct {
+		Type string `json:"etype"`
+		Name string
+	}
+	// quoted has no line where a text stands in place of the list.
+	quoted struct {
+		Line  *int
+		Quote string
+	}
+)
+
+// Items of answers.
+type (
+	saidEntity struct {
+		named
+		Aliases    []string
+		Role       string
+		Confidence float64
+	}
+	saidRelation struct {
+		Src, Rel, Dst string
+		Confidence    float64
+		Evidence      []quoted
+	}
+	saidFact struct {
+		Subject    named
+		Predicate  string
+		Object     string `json:"object_text"`
+		Entity     *named `json:"object"`
+		Confidence float64
+		Validity   bounds
+		Evidence   []quoted
+	}
+	saidLoop struct {
+		Status     string
+		UnitID     *int   `json:"unit_id"`
+		Due        string `json:"due_at"`
+		Text       string `json:"loop_text"`
+		Confidence float64
+		Evidence   []quoted
+	}
+	saidReflection struct {
+		Text       string   `json:"reflection_text"`
+		Emotion    string   `json:"emotion_label"`
+		Intensity  float64  `json:"emotion_intensity"`
+		Tags       []string `json:"topic_tags"`
+		Salience   float64  `json:"salience_score"`
+		Confidence float64
+	}
+	// saidEpisode is what an answer says of one episode.
+	saidEpisode struct {
+		UnitID     int `json:"unit_id"`
+		Entities   []saidEntity
+		Relations  []saidRelation
+		Facts      []saidFact
+		Loops      []saidLoop
+		Reflection *saidReflection
+	}
+)
+
+// str, list and orNull return fields that the readers of this package check.
+func str(name string, words ...string) ask.Field {
+	return ask.Field{Name: name, Kind: ask.Any, Words: words}
 }
 
-func (c Contracts) factSchema() node {
-	named := obj(key("etype", str(c.entityTypes()...)), key("name", str()))
-	return list(obj(key("subject", named), key("predicate", str(c.vocabulary().Names()...)), key("object_text", str()), key("object", named.orNull()),
-		key("confidence", num()), key("validity", obj(key("from", str().orNull()), key("to", str().orNull()))), key("evidence", evidenceSchema())))
+func list(name string, fields ...ask.Field) ask.Field {
+	return ask.Field{Name: name, Kind: ask.Objects, Fields: fields}
 }
 
-func loopSchema() node {
-	return list(obj(key("status", str("open", "closed")), key("unit_id", integer().orNull()), key("due_at", str().orNull()), key("loop_text", str()),
-		key("confidence", num()), key("evidence", evidenceSchema())))
+func orNull(f ask.Field) ask.Field {
+	f.Null, f.Optional = true, true
+	return f
 }
 
-func reflectFields() []field {
-	return []field{key("reflection_text", str()), key("emotion_label", str(emotions...)), key("emotion_intensity", num()),
-		key("topic_tags", list(str())), key("salience_score", num()), key("confidence", num())}
+// Fields that several items have.
+var (
+	unitID     = ask.Field{Name: "unit_id", Kind: ask.Integer}
+	certainty  = ask.Field{Name: "confidence", Kind: ask.Number}
+	quotations = ask.Field{Name: "evidence", Kind: ask.Objects, Optional: true, Bare: "quote", Fields: []ask.Field{{Name: "line", Kind: ask.Integer}, str("quote")}}
+)
+
+// episodeFields are the fields of an answer about one episode.
+func (c Contracts) episodeFields() []ask.Field {
+	etype := str("etype", c.entityTypes()...)
+	object := func(name string, fields ...ask.Field) ask.Field {
+		return ask.Field{Name: name, Kind: ask.Object, Fields: fields}
+	}
+	validity := object("validity", orNull(str("from")), orNull(str("to")))
+	validity.Optional = true
+	fields := []ask.Field{
+		unitID,
+		list("entities", etype, str("name"), ask.Field{Name: "aliases", Kind: ask.Strings}, str("role", "mentioned"), certainty),
+		list("relations", str("src"), str("rel", vocab.Relations...), str("dst"), certainty, quotations),
+		list("facts", object("subject", etype, str("name")), str("predicate", c.vocabulary().Names()...), str("object_text"),
+			orNull(object("object", etype, str("name"))), certainty, validity, quotations),
+		list("loops", str("status", "open", "closed"), orNull(unitID), orNull(str("due_at")), str("loop_text"), certainty, quotations),
+	}
+	if c.Reflections {
+		fields = append(fields, orNull(object("reflection", reflectFields...)))
+	}
+	return fields
 }
+
+var reflectFields = []ask.Field{str("reflection_text"), str("emotion_label", emotions...), {Name: "emotion_intensity", Kind: ask.Number},
+	{Name: "topic_tags", Kind: ask.Strings}, {Name: "salience_score", Kind: ask.Number}, certainty}

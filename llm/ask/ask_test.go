@@ -118,3 +118,45 @@ func TestAskGivesARefusedAnswerBack(t *testing.T) {
 		t.Errorf("%+v", invalid)
 	}
 }
+
+func TestReadLooselyLeavesValuesToTheCaller(t *testing.T) {
+	t.Parallel()
+	inner := []ask.Field{{Name: "n", Kind: ask.Integer, Optional: true, Null: true}, {Name: "quote", Kind: ask.Any}}
+	fields := []ask.Field{{Name: "sure", Kind: ask.Number}, {Name: "kind", Kind: ask.Any, Words: []string{"a", "b"}}, {Name: "tags", Kind: ask.Strings},
+		{Name: "items", Kind: ask.Objects, Fields: inner, Bare: "quote"}, {Name: "who", Kind: ask.Object, Fields: inner, Optional: true, Null: true}}
+	type item struct {
+		N     *int
+		Quote string
+	}
+	type said struct {
+		Sure  float64
+		Kind  string
+		Tags  []string
+		Items []item
+		Who   *item
+	}
+	schema := `{"type":"object","properties":{"sure":{"type":"number"},"kind":{"type":"string","enum":["a","b"]},"tags":{"type":"array","items":{"type":"string"}},` +
+		`"items":{"type":"array","items":{"type":"object","properties":{"n":{"type":["integer","null"]},"quote":{"type":"string"}},"required":["n","quote"],"additionalProperties":false}},` +
+		`"who":{"type":["object","null"],"properties":{"n":{"type":["integer","null"]},"quote":{"type":"string"}},"required":["n","quote"],"additionalProperties":false}},` +
+		`"required":["sure","kind","tags","items","who"],"additionalProperties":false}`
+	if got := string(ask.Schema(fields)); got != schema {
+		t.Error(cmp.Diff(schema, got))
+	}
+	const answer = `{"sure":90,"kind":"c","tags":[" "],"items":[{"n":2,"quote":"x"},{"quote":"y"}],"who":null,"more":1}`
+	two := 2
+	var got said
+	err := ask.ReadLoosely(answer, fields, &got)
+	if diff := cmp.Diff(said{Sure: 90, Kind: "c", Tags: []string{" "}, Items: []item{{&two, "x"}, {nil, "y"}}}, got); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	for change, says := range map[string]string{
+		`90 to "90"`: `"sure" must be a number`, `"c" to 3`: `"kind" must be a string`, `" " to 1`: `"tags[0]" must be a string`, `"n":2 to "n":2.5`: `"items[0].n" must be an integer`,
+		`"quote":"y" to "q":"y"`: `"items[1].quote" is missing`, `null to 7`: `"who" must be an object`, `[{"n":2,"quote":"x"},{"quote":"y"}] to 7`: `"items" must be a list of objects`,
+		`[{"n":2,"quote":"x"},{"quote":"y"}] to "z"`: "",
+	} {
+		from, to, _ := strings.Cut(change, " to ")
+		if err := ask.ReadLoosely(strings.Replace(answer, from, to, 1), fields, new(said)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/internal/text"
+	"kioku/llm"
 )
 
 // Kind of a field.
@@ -25,6 +26,12 @@ const (
 	Share  Kind = "share"  // a number from 0 to 1
 	Flag   Kind = "flag"   // true or false
 	Object Kind = "object" // an object of Fields; keys that it does not declare are left out
+	// The values of these are left to the caller, who drops an item and keeps the others.
+	Number  Kind = "number"  // any number
+	Integer Kind = "integer" // any integer
+	Any     Kind = "any"     // any string; Words are for the schema
+	Strings Kind = "strings" // a list of any strings
+	Objects Kind = "objects" // a list of objects of Fields
 )
 
 // Field is a key of the object that a model answers with.
@@ -34,16 +41,18 @@ type Field struct {
 	Kind Kind
 	// Says what belongs there, for the prompt; empty for the fields of an Object.
 	Says string
-	// Optional fields may be missing, null or, if they are texts, empty.
-	Optional bool
+	// Optional fields may be missing, null or, if they are texts, empty. Null lets the schema offer null.
+	Optional, Null bool
 	// Words of a Word.
 	Words []string
 	// Max is the maximum number of characters, and Items that of the items of a list.
 	Max, Items int
 	// Is is the value of a Whole.
 	Is int
-	// Fields of an Object.
+	// Fields of an Object or of each of Objects.
 	Fields []Field
+	// Bare is the field of an object that a string in place of Objects stands for; empty if none may.
+	Bare string
 }
 
 // Schema returns the JSON Schema of an object that has all of these fields and no others, in this order. It is of the subset that all
@@ -60,25 +69,33 @@ func Schema(fields []Field) json.RawMessage {
 
 // schema returns the schema of the value of a field.
 func (f Field) schema() string {
+	kind, rest := "string", ""
 	switch f.Kind {
-	case Texts:
-		return `{"type":"array","items":{"type":"string"}}`
-	case Word:
-		words, _ := json.Marshal(f.Words) // strings always have a JSON form
-		return fmt.Sprintf(`{"type":"string","enum":%s}`, words)
-	case Whole:
-		return fmt.Sprintf(`{"type":"integer","enum":[%d]}`, f.Is)
-	case Share:
-		if f.Optional {
-			return `{"type":["number","null"]}`
+	case Texts, Strings:
+		kind, rest = "array", `,"items":{"type":"string"}`
+	case Objects:
+		kind, rest = "array", `,"items":`+string(Schema(f.Fields))
+	case Word, Any:
+		if len(f.Words) > 0 {
+			words, _ := json.Marshal(f.Words) // strings always have a JSON form
+			rest = `,"enum":` + string(words)
 		}
-		return `{"type":"number"}`
+	case Whole:
+		kind, rest = "integer", fmt.Sprintf(`,"enum":[%d]`, f.Is)
+	case Share, Number:
+		kind = "number"
+	case Integer:
+		kind = "integer"
 	case Flag:
-		return `{"type":"boolean"}`
+		kind = "boolean"
 	case Object:
-		return string(Schema(f.Fields))
+		kind, rest = "object", strings.TrimPrefix(string(Schema(f.Fields)), `{"type":"object"`)
+		rest = strings.TrimSuffix(rest, "}")
 	}
-	return `{"type":"string"}`
+	if f.Null || f.Kind == Share && f.Optional {
+		return fmt.Sprintf(`{"type":[%q,"null"]%s}`, kind, rest)
+	}
+	return fmt.Sprintf(`{"type":%q%s}`, kind, rest)
 }
 
 // Describe returns a line of the prompt for each field.
@@ -91,8 +108,16 @@ func Describe(fields []Field) string {
 }
 
 // Read reads the JSON object of an answer, checks it by its fields to the letter, and decodes it into a pointer to a struct whose JSON
-// tags are names of fields. Texts come without what controls a terminal. The error says what is wrong in words for the model.
-func Read(answer string, fields []Field, into any) error {
+// tags are names of fields. Texts come without what controls a terminal. The error says what is wrong in words for the model, a line for
+// each problem.
+func Read(answer string, fields []Field, into any) error { return read(answer, fields, into, true) }
+
+// ReadLoosely is Read for an answer that may have further keys, which are left out.
+func ReadLoosely(answer string, fields []Field, into any) error {
+	return read(answer, fields, into, false)
+}
+
+func read(answer string, fields []Field, into any, toTheLetter bool) error {
 	object, err := findObject(answer)
 	if err != nil {
 		return err
@@ -100,7 +125,7 @@ func Read(answer string, fields []Field, into any) error {
 	c := checker{}
 	clean := c.object("", object, fields)
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == key }) {
+		if toTheLetter && !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == key }) {
 			c.complain(key, "is not a field of the contract")
 		}
 	}
@@ -112,6 +137,19 @@ func Read(answer string, fields []Field, into any) error {
 		return err
 	}
 	return json.Unmarshal(data, into)
+}
+
+// StopError returns what is wrong with an answer that ended for a reason, nil if nothing is.
+func StopError(stop string) error {
+	switch stop {
+	case llm.StopLength:
+		return errors.New("the reply was cut off: give fewer and shorter items")
+	case llm.StopRefusal:
+		return errors.New("the reply is a refusal")
+	case llm.StopTools:
+		return errors.New("the reply calls a tool; answer with the JSON object only")
+	}
+	return nil
 }
 
 // Problem returns the error of a field, as Read does.
@@ -158,14 +196,72 @@ func (c *checker) value(key string, v any, f Field) any {
 		c.complain(key, "must be true or false")
 	case Object:
 		values, ok := v.(map[string]any)
-		if ok || v == nil && f.Optional {
+		if ok {
 			return c.object(key+".", values, f.Fields)
 		}
-		c.complain(key, "must be an object")
+		if v != nil || !f.Optional {
+			c.complain(key, "must be an object")
+		}
+	case Number, Integer, Any:
+		return c.scalar(key, v, f)
+	case Strings, Objects:
+		return c.list(key, v, f)
 	default:
 		return c.text(key, v, f)
 	}
 	return nil
+}
+
+// scalar returns a number, an integer or a string whatever its value.
+func (c *checker) scalar(key string, v any, f Field) any {
+	n, isNumber := v.(json.Number)
+	_, isString := v.(string)
+	var err error
+	switch {
+	case v == nil && f.Optional:
+		return nil
+	case v == nil:
+		c.complain(key, "is missing")
+		return nil
+	case f.Kind == Any && isString:
+		return v
+	case f.Kind == Any:
+		c.complain(key, "must be a string")
+		return nil
+	case f.Kind == Integer:
+		_, err = strconv.Atoi(n.String())
+	default:
+		_, err = n.Float64()
+	}
+	if !isNumber || err != nil {
+		c.complain(key, "must be "+map[Kind]string{Integer: "an integer", Number: "a number"}[f.Kind])
+		return nil
+	}
+	return v
+}
+
+// list returns a list of strings or of objects.
+func (c *checker) list(key string, v any, f Field) any {
+	if s, ok := v.(string); ok && f.Bare != "" {
+		return []any{map[string]any{f.Bare: s}}
+	}
+	items, ok := v.([]any)
+	if !ok {
+		if v != nil || !f.Optional {
+			c.complain(key, "must be a list of "+string(f.Kind))
+		}
+		return nil
+	}
+	list := make([]any, 0, len(items))
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", key, i)
+		if f.Kind == Strings {
+			list = append(list, c.scalar(at, item, Field{Kind: Any}))
+			continue
+		}
+		list = append(list, c.value(at, item, Field{Kind: Object, Fields: f.Fields}))
+	}
+	return list
 }
 
 // text returns a text.

@@ -33,7 +33,7 @@ var budgets = map[string]int{
 	"internal/records":  450, // out of council/folder, council/member and agent/turns
 	"derive/store":      3_690,
 	"council":           10_960, // on its way to 8,200
-	"llm":               4_090,  // with ask, which derive takes over from its contracts
+	"llm":               4_190,  // with ask, for council and derive
 }
 
 // Each room keeps to its figure.

@@ -16,8 +16,6 @@ import (
 
 	"kioku"
 	"kioku/derive"
-	"kioku/derive/store"
-	"kioku/derive/unit"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -62,39 +60,8 @@ func TestAcceptance01SearchIsByteIdentical(t *testing.T) {
 	}
 }
 
-// Acceptance check 8: a job whose worker dies is taken by another one after its lease, and applied once.
-func TestAcceptance08AJobSurvivesItsWorker(t *testing.T) {
-	t.Parallel()
-	m := &fakeModel{answer: func(int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
-	}}
-	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.")).withModel(m)
-	w.derive() // the jobs are in the queue now
-	w.pass(10 * time.Minute)
-	// A worker takes the job and dies.
-	job, err := w.memory.Derived().Claim(t.Context(), "dead", w.clock(), 2*time.Minute, false)
-	if err != nil || job == nil || job.Kind != "extract" {
-		t.Fatalf("job: %+v, %v", job, err)
-	}
-	m.answer = nil
-	w.serve()
-	w.derive()
-	if m.extracts() != 1 {
-		t.Fatalf("the job was done twice while its lease ran: %d calls", m.extracts())
-	}
-	w.pass(3 * time.Minute)
-	w.derive()
-	if !w.hasFact("lives_in", "Porto") || m.extracts() != 2 {
-		t.Errorf("after the lease: %d calls, %q", m.extracts(), w.sentences(memory.KindFact))
-	}
-	jobs, err := w.memory.Derived().Jobs(t.Context(), store.JobRunning, 10)
-	if err != nil || len(jobs) != 0 {
-		t.Errorf("running jobs: %v, %v", jobs, err)
-	}
-}
-
-// Acceptance check 8: a worker that is told to end gives its job back, without a try less.
-func TestAcceptance08AnEndGivesTheJobBack(t *testing.T) {
+// Acceptance check 8: what a worker had begun that is told to end waits, and nothing is parked.
+func TestAcceptance08AnEndLeavesTheTask(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &fakeModel{answer: func(int, llm.Request) (llm.Response, error) {
@@ -106,41 +73,34 @@ func TestAcceptance08AnEndGivesTheJobBack(t *testing.T) {
 	if err := w.Run(ctx, false, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ended with %v", err)
 	}
-	jobs, err := w.memory.Derived().Jobs(t.Context(), store.JobQueued, 10)
-	i := slices.IndexFunc(jobs, func(j store.Job) bool { return j.Kind == "extract" })
-	if err != nil || i < 0 || jobs[i].Tries != 0 || jobs[i].Owner != "" {
-		t.Errorf("queued jobs: %+v, %v", jobs, err)
+	if st := w.status(); st.Unextracted != 1 || len(st.Parked) > 0 || st.Problem != "" {
+		t.Errorf("status %+v", st)
+	}
+	m.answer = nil
+	w.serve()
+	w.derive()
+	if !w.hasFact("lives_in", "Porto") {
+		t.Errorf("facts %q", w.sentences(memory.KindFact))
 	}
 }
 
-// Acceptance check 8: a job that kills its worker again and again is parked.
-func TestAcceptance08ACrashLoopIsParked(t *testing.T) {
+// Acceptance check 8: a task on which the program crashes is parked, and others go on.
+func TestAcceptance08ACrashIsParked(t *testing.T) {
 	t.Parallel()
-	m := &fakeModel{answer: func(int, llm.Request) (llm.Response, error) {
-		return llm.Response{}, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
-	}}
-	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.")).withModel(m)
-	w.derive()
-	m.answer = nil
-	for range 5 {
-		w.pass(time.Hour)
-		if _, err := w.memory.Derived().Claim(t.Context(), "dying", w.clock(), time.Minute, false); err != nil {
-			t.Fatal(err)
+	m := &fakeModel{}
+	m.answer = func(_ int, req llm.Request) (llm.Response, error) {
+		if strings.Contains(bodyOf(req), "Zed") && strings.HasPrefix(req.System, "Task: extract") {
+			panic("poison")
 		}
+		return say(reading(req)), nil
 	}
-	w.pass(time.Hour)
-	before := m.extracts()
+	w := newWorld(t, "memory/2026-11-22.md", day("Well, Zed lives in Rome."), "memory/2026-11-23.md", day("Well, Ana lives in Porto.")).withModel(m)
+	w.derive()
+	calls := m.extracts()
 	w.derive()
 	st := w.status()
-	if m.extracts() != before || len(st.Parked) == 0 || st.Parked[len(st.Parked)-1].ErrorClass != "crash_loop" {
-		t.Errorf("%d calls, parked %+v", m.extracts()-before, st.Parked)
-	}
-	if err := w.memory.Derived().Enqueue(t.Context(), store.Job{Kind: "dance", Key: "x", Input: "{}"}); err != nil {
-		t.Fatal(err)
-	}
-	w.derive()
-	if st := w.status(); !slices.ContainsFunc(st.Parked, func(p unit.ParkedJob) bool { return p.Kind == "dance" && p.ErrorClass == "unknown_kind" }) {
-		t.Errorf("a job of an unknown kind: %+v", st.Parked)
+	if !w.hasFact("lives_in", "Porto") || m.extracts() != calls || len(st.Parked) != 1 || st.Parked[0].ErrorClass != "crashed" || !strings.Contains(st.Parked[0].Message, "poison") {
+		t.Errorf("%d calls, parked %+v", m.extracts(), st.Parked)
 	}
 }
 

@@ -30,6 +30,8 @@ func (u used) plus(v used) used { return used{u.in + v.in, u.out + v.out} }
 type invalidError struct {
 	class, answer string
 	err           error
+	// episodes are the UIDs of those that failed; none if the whole task has.
+	episodes []string
 }
 
 // Error implements error.
@@ -68,7 +70,7 @@ func (s *Service) ask(ctx context.Context, p contract.Prompt, read func(answer, 
 		Shown: keptAnswer,
 	})
 	if invalid, ok := errors.AsType[*ask.InvalidError](err); ok {
-		err = &invalidError{classContract, keptAnswer(invalid.Answer), invalid.Err}
+		err = &invalidError{class: classContract, answer: keptAnswer(invalid.Answer), err: invalid.Err}
 	} else if llm.KindOf(err) == llm.KindOverflow {
 		err = &invalidError{class: classTooLong, err: err}
 	}

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -24,18 +25,21 @@ const (
 	recent = 90 * 24 * time.Hour
 	// maxWait is how long a file is waited for that never settles.
 	maxWait = 2 * time.Hour
-	// enqueueLimit is how many episodes are put into the queue at a time.
-	enqueueLimit = 600
+	// taskEpisodes is how many episodes become tasks at a time.
+	taskEpisodes = 600
 	// extractVersion is the version of claims of models.
 	extractVersion = 1
 )
 
-// extractJob is the input of a job that extracts claims from episodes of one file.
-type extractJob struct {
-	// Maker of the claims: contract and model.
-	Maker    string   `json:"maker"`
-	Path     string   `json:"path"`
+// extractInput is the input of a parked job that extracts claims: the episodes that failed.
+type extractInput struct {
 	Episodes []string `json:"episodes"`
+}
+
+// episodesInput returns the input of a parked job about episodes.
+func episodesInput(uids []string) string {
+	raw, _ := json.Marshal(extractInput{uids}) // strings always have a JSON form
+	return string(raw)
 }
 
 // maker returns the maker of the claims of the model.
@@ -49,46 +53,57 @@ func (s *Service) modelID() string {
 	return s.opt.Model.Name() + "@" + s.opt.ModelServer
 }
 
-// enqueueExtracts adds jobs for the episodes that the model has not read, batch by batch.
-func (s *Service) enqueueExtracts(ctx context.Context, o passOptions) error {
-	for limit := enqueueLimit; ; limit *= 4 {
+// extractTasks returns tasks for the episodes that the model has not read, batch by batch. What it has said of an episode before is stored
+// without a call.
+func (s *Service) extractTasks(ctx context.Context, o passOptions, parked map[string]store.Job) ([]task, error) {
+	for limit := taskEpisodes; ; limit *= 4 {
 		waiting, err := s.unextracted(ctx, o, limit)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		sendable := slices.DeleteFunc(slices.Clone(waiting), s.withheld)
-		if len(sendable) == 0 && len(waiting) == limit {
-			continue // all of these are above the ceiling, and hide what comes after them
+		unknown, err := s.applyKnown(ctx, slices.DeleteFunc(slices.Clone(waiting), s.withheld))
+		if err != nil {
+			return nil, err
 		}
-		return s.enqueueBatches(ctx, sendable)
+		var tasks []task
+		for _, batch := range s.batches(ctx, unknown) {
+			t := s.extractTask(batch)
+			if _, known := parked[t.id()]; !known {
+				tasks = append(tasks, t)
+			}
+		}
+		if len(tasks) > 0 || len(waiting) < limit {
+			return tasks, nil
+		} // all of these are above the ceiling or parked, and hide what comes after them
 	}
 }
 
-// enqueueBatches stores what the model has said of episodes before, and adds jobs for the others. What waits for a person as a parked
-// job is not added again.
-func (s *Service) enqueueBatches(ctx context.Context, episodes []memory.Episode) error {
-	unknown, err := s.applyKnown(ctx, episodes)
-	if err != nil || len(unknown) == 0 {
+// extractTask returns the task to read a batch of episodes.
+func (s *Service) extractTask(batch []memory.Episode) task {
+	h := sha256.New()
+	h.Write([]byte(s.maker()))
+	var uids []string
+	for _, e := range batch {
+		uids = append(uids, e.UID)
+		h.Write([]byte(e.UID))
+		h.Write(e.TextSHA256[:])
+	}
+	t := task{Job: store.Job{Kind: jobExtract, Key: fmt.Sprintf("%x", h.Sum(nil)[:16]), Input: episodesInput(uids)}}
+	t.run = func(ctx context.Context) error {
+		var all []asked
+		read := s.newReader()
+		for _, e := range batch {
+			if a, ok := read.episode(ctx, e); ok { // else the file has changed, and comes anew
+				all = append(all, a)
+			}
+		}
+		failed, err := s.extractBatch(ctx, all, 0)
+		if err == nil && failed != nil {
+			return failed
+		}
 		return err
 	}
-	jobs, err := s.store.Jobs(ctx, store.JobParked, 1000)
-	if err != nil {
-		return err
-	}
-	parked := map[string]bool{}
-	for _, j := range jobs {
-		parked[j.Kind+" "+j.Key] = true
-	}
-	for _, batch := range s.batches(ctx, unknown) {
-		job, err := s.extractJobOf(batch)
-		if err == nil && !parked[job.Kind+" "+job.Key] {
-			err = s.store.Enqueue(ctx, job)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return t
 }
 
 // applyKnown stores what is cached of episodes, and returns those of which nothing is.
@@ -217,116 +232,37 @@ func (r *reader) episode(ctx context.Context, e memory.Episode) (asked, bool) {
 	return a, ok
 }
 
-// extractJobOf returns the job for a batch of episodes. One that was done is done again on another day: that the episodes come back
-// unread means that what it gave is gone.
-func (s *Service) extractJobOf(batch []memory.Episode) (store.Job, error) {
-	in := extractJob{Maker: s.maker(), Path: batch[0].Path}
-	h := sha256.New()
-	h.Write([]byte(in.Maker))
-	for _, e := range batch {
-		in.Episodes = append(in.Episodes, e.UID)
-		h.Write([]byte(e.UID))
-		h.Write(e.TextSHA256[:])
-	}
-	raw, err := json.Marshal(in)
-	now := s.opt.Now()
-	job := store.Job{Kind: jobExtract, Input: string(raw), Priority: 5, RunAfter: now, OrderAt: batch[0].OccurredAt}
-	job.Key = fmt.Sprintf("%x", h.Sum(nil)[:16])
-	job.InputSHA256 = sha256.Sum256([]byte(job.Key + day(now)))
-	return job, err
-}
-
-// extract does a job that extracts claims. Episodes whose answers are cached cost no call.
-func (s *Service) extract(ctx context.Context, job store.Job) (used, error) {
-	var in extractJob
-	if err := json.Unmarshal([]byte(job.Input), &in); err != nil {
-		return used{}, &invalidError{class: classUnknownKind, err: fmt.Errorf("its input cannot be read: %w", err)}
-	}
-	if in.Maker != s.maker() {
-		return used{}, errOutdated
-	}
-	episodes, err := s.store.Episodes(ctx, in.Episodes...)
-	if err != nil {
-		return used{}, err
-	}
-	var batch []asked
-	read := s.newReader()
-	for _, e := range slices.DeleteFunc(episodes, s.withheld) {
-		a, ok := read.episode(ctx, e)
-		if !ok {
-			continue // the file has changed, and comes anew
-		}
-		x, err := s.cached(ctx, a)
-		if err != nil {
-			return used{}, err
-		}
-		if x == nil || x.Invalid && job.TokensIn+job.TokensOut > 0 { // a person wants it to be tried again
-			batch = append(batch, a)
-			continue
-		}
-		if err := s.putModelClaims(ctx, []asked{a}, []extracted{*x}); err != nil {
-			return used{}, err
-		}
-	}
-	return s.extractBatch(ctx, batch)
-}
-
-// partlyError is the failure of some episodes of a job whose other episodes are stored.
-type partlyError struct {
-	class string
-	failure
-}
-
-// Error implements error.
-func (e *partlyError) Error() string { return e.Message }
-
-// extractBatch asks the model about episodes and stores what it says of them. A batch whose answers are invalid is halved. What
-// fails in the end is the error, a *partlyError; everything else is stored then.
-func (s *Service) extractBatch(ctx context.Context, batch []asked) (used, error) {
-	var failed *partlyError
-	total, err := s.extractHalves(ctx, batch, 0, &failed)
-	if err == nil && failed != nil {
-		err = failed
-	}
-	return total, err
-}
-
-// extractHalves is extractBatch after some halvings. It adds what is invalid to failed.
-func (s *Service) extractHalves(ctx context.Context, batch []asked, halvings int, failed **partlyError) (used, error) {
+// extractBatch asks the model about episodes, after some halvings, and stores what it says of them. A batch whose answers are invalid is
+// halved. It returns what fails in the end, with its episodes; everything else is stored then.
+func (s *Service) extractBatch(ctx context.Context, batch []asked, halvings int) (failed *invalidError, err error) {
 	if len(batch) == 0 {
-		return used{}, nil
+		return nil, nil
 	}
-	total, again, err := s.askAbout(ctx, batch)
-	var invalid *invalidError
-	switch {
-	case err == nil:
-		more, err := s.extractParts(ctx, single(again), halvings+1, failed)
-		return total.plus(more), err
-	case !errors.As(err, &invalid):
-		return total, err
-	case len(batch) == 1 || halvings >= maxHalvings:
-		if *failed == nil {
-			*failed = &partlyError{invalid.class, failure{Message: invalid.Error(), Answer: invalid.answer}}
+	again, err := s.askAbout(ctx, batch)
+	parts := single(again)
+	if errors.As(err, &failed) {
+		if len(batch) == 1 || halvings >= maxHalvings {
+			for _, a := range batch {
+				failed.episodes = append(failed.episodes, a.UID)
+			}
+			return failed, s.applyNothing(ctx, batch)
 		}
-		for _, a := range batch {
-			(*failed).Episodes = append((*failed).Episodes, a.UID)
-		}
-		return total, s.applyNothing(ctx, batch)
+		parts, err = [][]asked{batch[:len(batch)/2], batch[len(batch)/2:]}, nil
 	}
-	more, err := s.extractParts(ctx, [][]asked{batch[:len(batch)/2], batch[len(batch)/2:]}, halvings+1, failed)
-	return total.plus(more), err
-}
-
-// extractParts is extractHalves of several batches.
-func (s *Service) extractParts(ctx context.Context, parts [][]asked, halvings int, failed **partlyError) (total used, err error) {
+	if failed = nil; err != nil {
+		return nil, err
+	}
 	for _, part := range parts {
-		more, err := s.extractHalves(ctx, part, halvings, failed)
-		total = total.plus(more)
+		more, err := s.extractBatch(ctx, part, halvings+1)
 		if err != nil {
-			return total, err
+			return failed, err
 		}
+		if failed != nil && more != nil {
+			more.episodes = append(failed.episodes, more.episodes...)
+		}
+		failed = cmp.Or(more, failed)
 	}
-	return total, nil
+	return failed, nil
 }
 
 // single returns a batch of its own for each episode.
@@ -340,26 +276,26 @@ func single(episodes []asked) [][]asked {
 
 // askAbout asks the model about a batch, and stores what it says. Episodes about which it says nothing that counts are returned, to
 // be asked about again, each alone.
-func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, again []asked, err error) {
-	in, err := s.extractInput(ctx, batch)
+func (s *Service) askAbout(ctx context.Context, batch []asked) (again []asked, err error) {
+	in, err := s.questionAbout(ctx, batch)
 	if err != nil {
-		return used{}, nil, err
+		return nil, err
 	}
 	c := s.contracts()
 	prompt, err := c.Extract(in)
 	if errors.Is(err, contract.ErrNoInput) {
-		return used{}, nil, s.applyExtracted(ctx, batch, make([]extracted, len(batch)), used{})
+		return nil, s.applyExtracted(ctx, batch, make([]extracted, len(batch)), used{})
 	}
 	if err != nil {
-		return used{}, nil, err
+		return nil, err
 	}
 	var said contract.Extraction
-	tokens, err = s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
+	tokens, err := s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
 		said, err = c.ReadExtract(in, answer, stop)
 		return said.Report, err
 	})
 	if err != nil {
-		return tokens, nil, err
+		return nil, err
 	}
 	var done []asked
 	var what []extracted
@@ -374,11 +310,11 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 		}
 		done, what = append(done, batch[i]), append(what, one)
 	}
-	return tokens, again, s.applyExtracted(ctx, done, what, tokens)
+	return again, s.applyExtracted(ctx, done, what, tokens)
 }
 
-// extractInput returns what the model is asked about a batch.
-func (s *Service) extractInput(ctx context.Context, batch []asked) (contract.ExtractInput, error) {
+// questionAbout returns what the model is asked about a batch.
+func (s *Service) questionAbout(ctx context.Context, batch []asked) (contract.ExtractInput, error) {
 	in := contract.ExtractInput{Model: s.modelID()}
 	for _, a := range batch {
 		in.Episodes = append(in.Episodes, a.Episode)

@@ -143,7 +143,7 @@ func TestAcceptance03CorrectsAnInvalidAnswer(t *testing.T) {
 	if second := bodyOf(m.requests[1]); !strings.Contains(second, "contains no JSON object") || !strings.Contains(second, "Sure! Ana lives") {
 		t.Errorf("the second request lacks the reasons: %s", second)
 	}
-	if st := w.status(); len(st.Parked) != 0 || st.Jobs["done"] == 0 {
+	if st := w.status(); len(st.Parked) != 0 || st.Unextracted != 0 {
 		t.Errorf("status: %+v", st)
 	}
 }
@@ -258,7 +258,7 @@ func TestAcceptance04WaitsAsTheServerAsks(t *testing.T) {
 		w := openWorld(&world{t: t, folder: t.TempDir(), state: t.TempDir(), bubbled: true}, "memory/2026-11-23.md", day("Now Ana lives in Porto."))
 		w.withModel(m, func(o *derive.Options) { o.Settle = -1 })
 		worker(t, w, 5*time.Minute)
-		if st := w.status(); m.calls() != 1 || st.Problem == "" || st.Jobs["done"] != 0 {
+		if st := w.status(); m.calls() != 1 || st.Problem == "" || st.Unextracted != 1 {
 			t.Errorf("%d calls, %+v", m.calls(), st)
 		}
 		worker(t, w, 5*time.Minute)
@@ -278,7 +278,7 @@ func TestAcceptance04StopsAtAWrongKey(t *testing.T) {
 	w := newWorld(t, "memory/2026-11-20.md", day("Ana lives in Porto."), "memory/2026-11-21.md", day("Bea lives in Rome.")).withModel(m)
 	w.derive()
 	st := w.status()
-	if m.calls() != 1 || !strings.Contains(st.Problem, "the key is wrong") || st.Jobs["done"]+st.Jobs["parked"] != 0 {
+	if m.calls() != 1 || !strings.Contains(st.Problem, "the key is wrong") || st.Jobs["parked"] != 0 {
 		t.Errorf("%d calls, %+v", m.calls(), st)
 	}
 }

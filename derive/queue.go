@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"kioku/derive/store"
@@ -12,14 +14,10 @@ import (
 	"kioku/llm"
 )
 
-const (
-	// lease is how long a job belongs to a worker that does not renew it.
-	lease = 2 * time.Minute
-	// maxTries is how often a job is taken, or refused by the server, before it is parked.
-	maxTries = 5
-)
+// maxRefusals is how often a server refuses a task before it is parked.
+const maxRefusals = 5
 
-// Kinds of jobs.
+// Kinds of tasks, which are the purposes of their calls.
 const (
 	jobExtract = "extract"
 	jobSummary = "summary"
@@ -27,12 +25,11 @@ const (
 
 // Classes of errors of parked jobs.
 const (
-	classContract    = "contract"
-	classRefused     = "refused"
-	classTooLong     = "too_long"
-	classSecret      = "secret"
-	classCrashLoop   = "crash_loop"
-	classUnknownKind = "unknown_kind"
+	classContract = "contract"
+	classRefused  = "refused"
+	classTooLong  = "too_long"
+	classSecret   = "secret"
+	classCrashed  = "crashed"
 )
 
 // failure is what is kept of a parked job, as JSON in its LastError.
@@ -40,60 +37,96 @@ type failure struct {
 	Message string `json:"message"`
 	// Answer of the model, bounded and without secrets.
 	Answer string `json:"answer,omitempty"`
-	// Episodes are the UIDs of those that failed.
-	Episodes []string `json:"episodes,omitempty"`
+}
+
+// task is something to ask the model. Tasks follow from the notes and from what is derived: only one that fails for good is kept, as the
+// parked job that it has.
+type task struct {
+	store.Job
+	run func(ctx context.Context) error
+}
+
+// id tells tasks apart.
+func (t task) id() string { return t.Kind + " " + t.Key }
+
+// setback is what is remembered of a task that has failed on the way or was refused: since when, until when it waits, and how often it was
+// refused.
+type setback struct {
+	since, until time.Time
+	refusals     int
 }
 
 // asksModel reports whether a model derives.
 func (s *Service) asksModel() bool { return s.opt.Model != nil && s.opt.MaxTokensPerDay > 0 }
 
-// byModel puts what the model should read into the queue and does the jobs that are due, until there are none. It returns at the first
-// pause of the breaker.
+// byModel does the tasks that there are, each once, until there are none, or the breaker keeps the model from being asked. Notes that change
+// meanwhile are read by rule between two tasks.
 func (s *Service) byModel(ctx context.Context, o passOptions) error {
-	for done := 0; s.asksModel(); {
-		if b := s.recall().breaker; !b.allows(s.opt.Now()) {
-			o.tell(unit.StepModel, done, 0, b.problem)
-			return nil
-		}
-		if err := errors.Join(s.enqueue(ctx, o), s.resolveSlots(ctx, passOptions{})); err != nil {
-			return err
-		}
-		before := done
-		if err := s.doJobs(ctx, o, &done); err != nil || done == before {
-			return err
-		}
+	if !s.asksModel() {
+		return nil
 	}
-	return nil
-}
-
-// doJobs does the jobs that are due, and counts them in done. Notes that change meanwhile are read by rule between two jobs.
-func (s *Service) doJobs(ctx context.Context, o passOptions, done *int) error {
+	if o.now {
+		s.remember(func(st *state) { st.setbacks = map[string]setback{} })
+	}
+	begun, done := map[string]bool{}, 0
 	for {
-		b := s.recall().breaker
-		if !b.allows(s.opt.Now()) {
-			return nil
-		}
-		job, err := s.store.Claim(ctx, s.owner, s.opt.Now(), lease, o.now)
-		if err != nil || job == nil {
+		tasks, err := s.tasks(ctx, o, begun)
+		if err != nil || len(tasks) == 0 {
 			return err
 		}
-		if err := s.doJob(ctx, *job); err != nil {
-			return err
-		}
-		*done++
-		o.tell(unit.StepModel, *done, 0, fmt.Sprintf("did %d jobs of the model", *done))
-		if err := errors.Join(s.resolveSlots(ctx, passOptions{}), s.meanwhile(ctx)); err != nil {
-			return err
+		for _, t := range tasks {
+			begun[t.id()] = true
+			if err := s.settle(ctx, t, attempt(ctx, t)); err != nil {
+				return err
+			}
+			done++
+			o.tell(unit.StepModel, done, 0, fmt.Sprintf("did %d jobs of the model", done))
+			if err := errors.Join(s.resolveSlots(ctx, passOptions{}), s.meanwhile(ctx)); err != nil {
+				return err
+			}
+			if b := s.recall().breaker; !b.allows(s.opt.Now()) {
+				o.tell(unit.StepModel, done, 0, b.problem)
+				return nil
+			}
 		}
 	}
 }
 
-// enqueue adds the jobs for what waits.
-func (s *Service) enqueue(ctx context.Context, o passOptions) error {
-	if err := s.enqueueExtracts(ctx, o); err != nil {
-		return err
+// tasks returns what the model can be asked now, without what this pass has begun: what it is to read, and if there is nothing, what it is
+// to sum up.
+func (s *Service) tasks(ctx context.Context, o passOptions, begun map[string]bool) (all []task, err error) {
+	if b := s.recall().breaker; !b.allows(s.opt.Now()) {
+		o.tell(unit.StepModel, 0, 0, b.problem)
+		return nil, nil
 	}
-	return s.enqueueSummaries(ctx)
+	parked, err := s.parkedJobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range []func(context.Context, passOptions, map[string]store.Job) ([]task, error){s.extractTasks, s.summaryTasks} {
+		all, err = list(ctx, o, parked)
+		if err = errors.Join(err, s.resolveSlots(ctx, passOptions{})); err != nil {
+			return nil, err
+		}
+		now := s.opt.Now()
+		s.remember(func(st *state) {
+			all = slices.DeleteFunc(all, func(t task) bool { return begun[t.id()] || now.Before(st.setbacks[t.id()].until) })
+		})
+		if len(all) > 0 {
+			break
+		}
+	}
+	return all, nil
+}
+
+// parkedJobs returns the parked jobs by the ids of their tasks.
+func (s *Service) parkedJobs(ctx context.Context) (map[string]store.Job, error) {
+	list, err := s.store.Parked(ctx, 1000)
+	parked := map[string]store.Job{}
+	for _, j := range list {
+		parked[task{Job: j}.id()] = j
+	}
+	return parked, err
 }
 
 // meanwhile reads by rule what has changed since the pass began.
@@ -106,91 +139,85 @@ func (s *Service) meanwhile(ctx context.Context) error {
 	}
 }
 
-// errLost is the cause of the end of a job whose lease another worker has.
-var errLost = errors.New("another worker has the job")
-
-// doJob does a job and writes what became of it. Its error is one of the store, or that ctx has ended; the job is back in the queue then.
-func (s *Service) doJob(ctx context.Context, job store.Job) error {
-	working, stop := context.WithCancelCause(ctx)
-	renewed := make(chan struct{})
-	go func() {
-		defer close(renewed)
-		s.renewLease(working, job.ID, stop)
+// attempt does a task. What crashes on it is an *invalidError, so that it does not crash on it again and again.
+func attempt(ctx context.Context, t task) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &invalidError{class: classCrashed, err: fmt.Errorf("panic: %v\n%s", v, debug.Stack())}
+		}
 	}()
-	tokens, err := s.workOn(working, job)
-	lost := errors.Is(context.Cause(working), errLost)
-	stop(nil)
-	<-renewed
-	if lost {
-		return ctx.Err()
-	}
-	job.TokensIn, job.TokensOut = job.TokensIn+tokens.in, job.TokensOut+tokens.out
-	s.writeOutcome(ctx, &job, err)
-	job.Owner = s.owner
-	finished := s.store.Finish(context.WithoutCancel(ctx), job)
-	return errors.Join(ctx.Err(), finished)
+	return t.run(ctx)
 }
 
-// renewLease extends the lease of a job until ctx ends. It ends the job if the lease is lost.
-func (s *Service) renewLease(ctx context.Context, id int64, stop context.CancelCauseFunc) {
-	t := time.NewTicker(lease / 3)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-		ours, err := s.store.Renew(ctx, id, s.owner, s.opt.Now().Add(lease))
-		if err == nil && !ours {
-			stop(errLost)
-			return
-		}
-	}
-}
-
-// workOn does what the kind of a job says.
-func (s *Service) workOn(ctx context.Context, job store.Job) (used, error) {
-	if job.Tries > maxTries {
-		return used{}, &invalidError{class: classCrashLoop, answer: failureOf(job).Answer,
-			err: fmt.Errorf("it was begun %d times and never ended: %s", job.Tries, failureOf(job).Message)}
-	}
-	switch job.Kind {
-	case jobExtract:
-		return s.extract(ctx, job)
-	case jobSummary:
-		return s.summaryJob(ctx, job)
-	}
-	return used{}, &invalidError{class: classUnknownKind, err: fmt.Errorf("%q is no kind of job of this version", job.Kind)}
-}
-
-// errOutdated is the error of a job whose input is gone, or that was made for another model.
-var errOutdated = errors.New("nothing of what the job was for is left")
-
-// writeOutcome says in a job what became of it.
-func (s *Service) writeOutcome(ctx context.Context, job *store.Job, err error) {
+// settle draws the consequences of the outcome of a task. Its error is one of the store, or that ctx has ended.
+func (s *Service) settle(ctx context.Context, t task, err error) error {
 	now := s.opt.Now()
 	var invalid *invalidError
-	var partly *partlyError
 	switch {
-	case err == nil:
-		job.Status, job.ErrorClass, job.LastError = store.JobDone, "", ""
-		s.remember(func(st *state) { st.breaker.failures = 0 })
 	case ctx.Err() != nil:
-		requeue(job, now)
-	case errors.Is(err, errOutdated):
-		job.Status, job.ErrorClass, job.LastError = store.JobDropped, "", ""
-	case errors.As(err, &partly):
-		park(job, partly.class, partly.failure)
+		return ctx.Err()
+	case err == nil:
+		s.remember(func(st *state) {
+			st.breaker.failures = 0
+			delete(st.setbacks, t.id())
+		})
+		return s.store.Unpark(ctx, t.ID)
 	case errors.As(err, &invalid):
-		park(job, invalid.class, failure{Message: invalid.Error(), Answer: invalid.answer})
+		return s.park(ctx, t, invalid)
 	case errors.Is(err, errBudget) || llm.KindOf(err) == llm.KindBudget:
 		until := s.nextBudget(ctx, now)
 		s.remember(func(st *state) { st.breaker.exhaust(until, err.Error()+", until "+until.Format("2006-01-02 15:04")) })
-		requeue(job, until)
-	default:
-		s.putBack(job, now, err)
+		return nil
 	}
+	back := s.setBack(t, now, err)
+	s.log.Warn("derive: the model was not reached", "err", logged(err), "until", back.until)
+	if back.refusals >= maxRefusals {
+		return s.park(ctx, t, &invalidError{class: classRefused, err: err})
+	}
+	return nil
+}
+
+// setBack lets a task wait until the server is to be asked again, or half as long again as it has waited, and then behind those that have
+// not failed, so that it holds up no others. A failure at the server or on the way to it is no refusal.
+func (s *Service) setBack(t task, now time.Time, err error) (back setback) {
+	s.remember(func(st *state) {
+		until := st.breaker.fail(now, err)
+		back = st.setbacks[t.id()]
+		if back.since.IsZero() {
+			back.since = now
+		}
+		if own := now.Add(min(now.Sub(back.since)/2, longestPause)); own.After(until) {
+			until = own
+		}
+		back.until = until.Add(tick) // the others are due at the next tick
+		if isRefused(err) {
+			back.refusals++
+		}
+		st.setbacks[t.id()] = back
+	})
+	return back
+}
+
+// park leaves a task to people.
+func (s *Service) park(ctx context.Context, t task, invalid *invalidError) error {
+	raw, err := json.Marshal(failure{Message: invalid.Error(), Answer: invalid.answer})
+	if err != nil {
+		return err
+	}
+	t.ErrorClass, t.LastError = invalid.class, string(raw)
+	if len(invalid.episodes) > 0 {
+		t.Input = episodesInput(invalid.episodes)
+	}
+	return s.store.Park(context.WithoutCancel(ctx), t.Job)
+}
+
+// failureOf returns what is kept of a parked job.
+func failureOf(job store.Job) failure {
+	var f failure
+	if json.Unmarshal([]byte(job.LastError), &f) != nil {
+		f.Message = job.LastError
+	}
+	return f
 }
 
 // logged returns an error for the log: of a model only its kind, since servers repeat what they were told. Status tells the rest.
@@ -201,58 +228,10 @@ func logged(err error) string {
 	return err.Error()
 }
 
-// putBack puts a job back after a call that failed. What lies at the server or on the way to it uses up no try: the job waits until the
-// server is to be asked again, or half as long again as it has waited, and then behind those that have not failed, so that it holds up
-// no others. What the server refuses is parked after the last try.
-func (s *Service) putBack(job *store.Job, now time.Time, err error) {
-	var until time.Time
-	s.remember(func(st *state) { until = st.breaker.fail(now, err) })
-	s.log.Warn("derive: the model was not reached", "err", logged(err), "until", until)
-	own, tries := now.Add(min(now.Sub(job.CreatedAt)/2, longestPause)), job.Tries
-	if own.Before(until) {
-		own = until
-	}
-	requeue(job, own.Add(tick)) // the others are due at the next tick
-	if !isRefused(err) {
-		return
-	}
-	if job.Tries = tries; tries >= maxTries {
-		park(job, classRefused, failure{Message: err.Error()})
-	}
-}
-
 // isRefused reports whether a server was reached, and takes or answers this request never.
 func isRefused(err error) bool {
 	kind := llm.KindOf(err)
 	return !needsPerson(err) && (kind == llm.KindInput || kind == llm.KindAnswer)
-}
-
-// requeue puts a job back into the queue without counting the try.
-func requeue(job *store.Job, at time.Time) {
-	job.Status, job.RunAfter, job.Tries = store.JobQueued, at, max(job.Tries-1, 0)
-}
-
-// park leaves a job to people.
-func park(job *store.Job, class string, f failure) {
-	job.Status, job.ErrorClass, job.LastError = store.JobParked, class, failureJSON(f)
-}
-
-// failureJSON returns a failure as it is kept.
-func failureJSON(f failure) string {
-	raw, err := json.Marshal(f)
-	if err != nil {
-		return `{}`
-	}
-	return string(raw)
-}
-
-// failureOf returns what is kept of a failed job.
-func failureOf(job store.Job) failure {
-	var f failure
-	if json.Unmarshal([]byte(job.LastError), &f) != nil {
-		f.Message = job.LastError
-	}
-	return f
 }
 
 // nextBudget returns when there is budget again: with the next hour if only its calls are used up, else with the next day.

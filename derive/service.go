@@ -84,7 +84,6 @@ type Service struct {
 	store *store.Store
 	notes Notes
 	log   *slog.Logger
-	owner string // of the leases of this process
 
 	// wake has room for one notice that something has changed.
 	wake chan struct{}
@@ -119,8 +118,8 @@ type state struct {
 	// waiting are the files that have not settled, with the time since when the model waits for them. It is never changed, only
 	// replaced.
 	waiting map[string]time.Time
-	// summed are the times at which the model was last told to make each summary, by UID. It is used during a pass only.
-	summed map[string]time.Time
+	// setbacks are the tasks of the model that have failed on the way since the program began, by id. The map is guarded by mu too.
+	setbacks map[string]setback
 	// breaker keeps the model from being asked.
 	breaker breaker
 }
@@ -140,10 +139,10 @@ func New(opt Options) (*Service, error) {
 	}
 	opt.Vocabulary = cmp.Or(opt.Vocabulary, vocab.Default())
 	s := &Service{
-		opt: opt, store: opt.Store, notes: opt.Notes, log: opt.Log, owner: newOwner(),
+		opt: opt, store: opt.Store, notes: opt.Notes, log: opt.Log,
 		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), deciding: make(chan struct{}, 1), viewing: make(chan struct{}, 1),
 	}
-	s.state = state{viewsStale: true, summariesStale: true, summed: map[string]time.Time{}}
+	s.state = state{viewsStale: true, summariesStale: true, setbacks: map[string]setback{}}
 	return s, nil
 }
 

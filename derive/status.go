@@ -29,7 +29,7 @@ func (s *Service) Status(ctx context.Context) (unit.DeriveStatus, error) {
 	status := unit.DeriveStatus{
 		Episodes: stats.Episodes, Pending: stats.Pending + stats.Uncut, Private: stats.Private, Secret: stats.Secret,
 		Units: stats.Units, Entities: stats.Entities, Jobs: stats.Jobs, Conflicts: stats.Units[memory.KindFact+"/"+memory.StateConflict],
-		OldestJob: stats.Oldest, Rejected: stats.Dropped, TokensToday: stats.TokensToday, CallsToday: stats.CallsToday,
+		Rejected: stats.Dropped, TokensToday: stats.TokensToday, CallsToday: stats.CallsToday,
 		CallsThisHour: stats.CallsThisHour, CachedAnswers: stats.CachedAnswers, EditedViews: st.edited,
 	}
 	if s.writesViews() {
@@ -72,15 +72,15 @@ func (s *Service) badDecisions() ([]string, error) {
 	return bad, err
 }
 
-// countUnextracted returns how many episodes wait for the model, at most enqueueLimit times four.
+// countUnextracted returns how many episodes wait for the model, at most taskEpisodes times four.
 func (s *Service) countUnextracted(ctx context.Context) (int, error) {
-	waiting, err := s.unextracted(ctx, passOptions{now: true}, 4*enqueueLimit)
+	waiting, err := s.unextracted(ctx, passOptions{now: true}, 4*taskEpisodes)
 	return len(slices.DeleteFunc(waiting, s.withheld)), err
 }
 
 // parked returns the jobs that wait for a person.
 func (s *Service) parked(ctx context.Context) ([]unit.ParkedJob, error) {
-	jobs, err := s.store.Jobs(ctx, store.JobParked, maxParked)
+	jobs, err := s.store.Parked(ctx, maxParked)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,7 @@ func (s *Service) parked(ctx context.Context) ([]unit.ParkedJob, error) {
 	for _, j := range jobs {
 		f := failureOf(j)
 		p := unit.ParkedJob{ID: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: f.Message, Answer: f.Answer, ChangedAt: j.UpdatedAt}
-		var in extractJob
-		if len(f.Episodes) == 0 && j.Kind == jobExtract && json.Unmarshal([]byte(j.Input), &in) == nil {
-			f.Episodes = in.Episodes
-		}
-		episodes, err := s.store.Episodes(ctx, f.Episodes...)
+		episodes, err := s.episodesOf(ctx, j)
 		if err != nil {
 			return nil, err
 		}
@@ -106,12 +102,30 @@ func (s *Service) parked(ctx context.Context) ([]unit.ParkedJob, error) {
 	return all, nil
 }
 
-// Retry puts parked jobs back into the queue: one, or all if id is 0. It returns how many, and a *memory.InputError if there is no
-// parked job with this id.
-func (s *Service) Retry(ctx context.Context, id int64) (int, error) {
-	n, err := s.store.RetryJobs(ctx, id)
+// episodesOf returns the episodes that a parked job is about.
+func (s *Service) episodesOf(ctx context.Context, j store.Job) ([]memory.Episode, error) {
+	var in extractInput
+	if json.Unmarshal([]byte(j.Input), &in) != nil || len(in.Episodes) == 0 {
+		return nil, nil
+	}
+	return s.store.Episodes(ctx, in.Episodes...)
+}
+
+// Retry has parked jobs done again: one, or all if id is 0. It returns how many, and a *memory.InputError if there is no parked job with this
+// id.
+func (s *Service) Retry(ctx context.Context, id int64) (n int, err error) {
+	jobs, err := s.store.Parked(ctx, math.MaxInt32)
 	if err != nil {
 		return 0, err
+	}
+	for _, j := range jobs {
+		if id != 0 && j.ID != id {
+			continue
+		}
+		if err := s.unread(ctx, j); err != nil {
+			return n, err
+		}
+		n++
 	}
 	if n == 0 && id != 0 {
 		return 0, &memory.InputError{Field: "id", Problem: "is no parked job; kioku derive status lists them"}
@@ -119,6 +133,30 @@ func (s *Service) Retry(ctx context.Context, id int64) (int, error) {
 	s.remember(func(st *state) { st.breaker.reset() })
 	s.Wake()
 	return n, nil
+}
+
+// unread makes the episodes of a parked job such that the model has not read them.
+func (s *Service) unread(ctx context.Context, j store.Job) error {
+	episodes, err := s.episodesOf(ctx, j)
+	if err != nil {
+		return err
+	}
+	read := s.newReader()
+	var unread []unit.EpisodeClaims
+	for _, e := range episodes {
+		a, ok := read.episode(ctx, e)
+		if !ok {
+			continue // the file has changed, and comes anew
+		}
+		if err := s.store.PutAnswer(ctx, contract.NameExtract, s.modelID(), s.inputOf(a), "", nil, 0, 0); err != nil {
+			return err
+		}
+		unread = append(unread, unit.EpisodeClaims{Episode: e})
+	}
+	if _, err := s.store.PutClaims(ctx, makerModel, extractVersion, unread); err != nil {
+		return err
+	}
+	return s.store.Unpark(ctx, j.ID)
 }
 
 // Estimate tells what a run would send to the model at most, and sends nothing: the episodes that it has not read, and summaries of what is
@@ -145,12 +183,16 @@ func (s *Service) Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, 
 			e.Calls, e.TokensIn, e.TokensOut = e.Calls+1, e.TokensIn+in, e.TokensOut+out
 		}
 	}
-	due, err := s.dueSummaries(ctx)
+	parked, err := s.parkedJobs(ctx)
+	if err != nil {
+		return e, err
+	}
+	due, err := s.dueSummaries(ctx, parked)
 	if err != nil {
 		return e, err
 	}
 	for _, c := range due {
-		in, out, err := s.estimateSummary(ctx, c.scope)
+		in, out, err := s.estimateSummary(ctx, c)
 		if err != nil {
 			return e, err
 		}
@@ -186,7 +228,7 @@ func (s *Service) estimateBatch(ctx context.Context, batch []memory.Episode) (in
 	if len(rest) == 0 {
 		return 0, 0, nil
 	}
-	input, err := s.extractInput(ctx, rest)
+	input, err := s.questionAbout(ctx, rest)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -2,8 +2,6 @@ package derive
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,36 +25,25 @@ const (
 	maxAboutJobs = 3
 )
 
-// summaryInput is the input of a job that makes a summary.
-type summaryInput struct {
-	Scope string `json:"scope"`
-	Key   string `json:"key"`
-	// Model that is asked.
-	Model string `json:"model"`
-}
-
-// dueSummary is a scope of which the model makes a summary next. known reports that there is one, by rule or by the model.
-type dueSummary struct {
-	scope
-	known bool
-}
-
-// enqueueSummaries adds the jobs for summaries that are due.
-func (s *Service) enqueueSummaries(ctx context.Context) error {
-	due, err := s.dueSummaries(ctx)
-	if err != nil {
-		return err
-	}
+// summaryTasks returns the tasks for summaries that are due.
+func (s *Service) summaryTasks(ctx context.Context, _ passOptions, parked map[string]store.Job) (tasks []task, err error) {
+	due, err := s.dueSummaries(ctx, parked)
 	for _, c := range due {
-		if err := s.enqueueSummary(ctx, c); err != nil {
-			return err
-		}
+		t := c.task()
+		t.ID = parked[t.id()].ID
+		t.run = func(ctx context.Context) error { return s.makeSummary(ctx, c) }
+		tasks = append(tasks, t)
 	}
-	return nil
+	return tasks, err
 }
 
-// dueSummaries returns the summaries whose episodes have changed, unless the last one is too new.
-func (s *Service) dueSummaries(ctx context.Context) ([]dueSummary, error) {
+// task returns the task to make a summary, without what it does.
+func (c scope) task() task {
+	return task{Job: store.Job{Kind: jobSummary, Key: c.kind + ":" + c.key, Input: "{}", InputSHA256: c.inputSHA()}}
+}
+
+// dueSummaries returns the summaries whose episodes have changed, unless the last one, or the last attempt that failed, is too new.
+func (s *Service) dueSummaries(ctx context.Context, parked map[string]store.Job) ([]scope, error) {
 	now := s.opt.Now()
 	scopes, err := s.scopes(ctx, now, s.opt.Ceiling)
 	if err != nil {
@@ -66,23 +53,22 @@ func (s *Service) dueSummaries(ctx context.Context) ([]dueSummary, error) {
 	if err != nil {
 		return nil, err
 	}
-	var due []dueSummary
+	var due []scope
 	jobs, forgotten := map[string]int{}, s.forgottenSummaries()
 	for _, c := range scopes {
-		if forgotten[resolve.SummaryKey(c.kind, c.key)] {
-			continue
-		}
 		before, known := have[c.uid()]
 		byPerson := known && (before.Pinned || before.Source != makerModel && before.Source != makerRule)
-		if byPerson || known && before.Source == makerModel && !summaryIsDue(now, c, before) || now.Sub(s.recall().summed[c.uid()]) < pauseOf(c) {
+		failed, isParked := parked[c.task().id()]
+		switch {
+		case forgotten[resolve.SummaryKey(c.kind, c.key)], byPerson, known && before.Source == makerModel && !summaryIsDue(now, c, before),
+			isParked && (failed.InputSHA256 == c.inputSHA() || now.Sub(failed.UpdatedAt) < pauseOf(c)):
 			continue
-		}
-		if c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic {
+		case c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic:
 			if jobs[c.kind]++; jobs[c.kind] > maxAboutJobs {
 				continue
 			}
 		}
-		due = append(due, dueSummary{c, known})
+		due = append(due, c)
 	}
 	return due, nil
 }
@@ -116,72 +102,37 @@ func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
 	return fresh >= rollingEpisodes
 }
 
-// enqueueSummary adds the job for a summary. One that was done for the same episodes is done again on another day if the summary is
-// not there.
-func (s *Service) enqueueSummary(ctx context.Context, c dueSummary) error {
-	input := c.inputSHA()
-	if !c.known {
-		input = sha256.Sum256(append(input[:], day(s.opt.Now())...))
-	}
-	raw, err := json.Marshal(summaryInput{Scope: c.kind, Key: c.key, Model: s.modelID()})
-	if err != nil {
-		return err
-	}
-	s.remember(func(st *state) { st.summed[c.uid()] = s.opt.Now() })
-	return s.store.Enqueue(ctx, store.Job{
-		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: input, Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
-	})
-}
-
-// summaryJob does a job that makes a summary. An answer that is cached costs no call.
-func (s *Service) summaryJob(ctx context.Context, job store.Job) (used, error) {
-	var in summaryInput
-	if err := json.Unmarshal([]byte(job.Input), &in); err != nil {
-		return used{}, &invalidError{class: classUnknownKind, err: fmt.Errorf("its input cannot be read: %w", err)}
-	}
-	scopes, err := s.scopes(ctx, s.opt.Now(), s.opt.Ceiling)
-	if err != nil {
-		return used{}, err
-	}
-	i := slices.IndexFunc(scopes, func(c scope) bool { return c.kind == in.Scope && c.key == in.Key })
-	if i < 0 || in.Model != s.modelID() {
-		return used{}, errOutdated
-	}
-	return s.makeSummary(ctx, scopes[i])
-}
-
-// makeSummary asks the model for a summary and stores it, unless the episodes have changed meanwhile.
-func (s *Service) makeSummary(ctx context.Context, c scope) (used, error) {
+// makeSummary asks the model for a summary and stores it, unless the episodes have changed meanwhile. An answer that is cached costs no call.
+func (s *Service) makeSummary(ctx context.Context, c scope) error {
 	in, err := s.summaryQuestion(ctx, c)
 	if err != nil {
-		return used{}, err
+		return err
 	}
 	contracts := s.contracts()
 	prompt, err := contracts.Summary(in)
 	if errors.Is(err, contract.ErrNoInput) {
-		return used{}, nil
+		return nil
 	}
 	if err != nil {
-		return used{}, err
+		return err
 	}
-	var tokens used
 	result, err := s.cachedSummary(ctx, in, prompt)
 	if err != nil {
-		return used{}, err
+		return err
 	}
 	if result == nil {
 		result = &contract.SummaryResult{}
 		answer := ""
-		tokens, err = s.ask(ctx, prompt, func(text, stop string) (report contract.Report, err error) {
+		tokens, err := s.ask(ctx, prompt, func(text, stop string) (report contract.Report, err error) {
 			*result, err = contracts.ReadSummary(in, text, stop)
 			answer = text
 			return result.Report, err
 		})
-		if err != nil {
-			return tokens, err
+		if err == nil {
+			err = s.store.PutAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input, answer, c.episodeUIDs(), tokens.in, tokens.out)
 		}
-		if err := s.store.PutAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input, answer, c.episodeUIDs(), tokens.in, tokens.out); err != nil {
-			return tokens, err
+		if err != nil {
+			return err
 		}
 	}
 	input := fmt.Sprintf("%x", c.inputSHA())
@@ -189,7 +140,7 @@ func (s *Service) makeSummary(ctx context.Context, c scope) (used, error) {
 	u := c.unit(result.Summary, makerModel)
 	u.Summary.InputSHA256 = input
 	u.Sensitivity, u.Trust = max(u.Sensitivity, result.Sensitivity), result.Trust
-	return tokens, s.putSummary(ctx, c, u)
+	return s.putSummary(ctx, c, u)
 }
 
 // cachedSummary returns what the model has said to the same question before, nil if that is not known.

@@ -2,7 +2,6 @@ package derive
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -21,9 +20,6 @@ const (
 	// retryWait is the pause after a pass that failed.
 	retryWait = time.Minute
 )
-
-// newOwner returns a name for the leases of this process.
-func newOwner() string { return rand.Text()[:12] }
 
 // Work derives what notes and decisions say until ctx is done: after each Wake, and at the latest after a minute. It returns nil
 // then. What fails is logged and tried again.

@@ -291,7 +291,7 @@ func TestDeriveStatusTellsEverything(t *testing.T) {
 	s := deriving(t, &fakeDeriver{status: func() (unit.DeriveStatus, error) {
 		return unit.DeriveStatus{
 			Model: "m", Problem: "p", Episodes: 1, Pending: 2, Unextracted: 3, Private: 4, Secret: 5, Units: map[string]int{"fact/validated": 6},
-			Entities: map[string]int{"PERSON": 7}, Jobs: map[string]int{"parked": 8}, Conflicts: 9, OldestJob: day, Rejected: map[string]int{"quote": 10},
+			Entities: map[string]int{"PERSON": 7}, Jobs: map[string]int{"parked": 8}, Conflicts: 9, Rejected: map[string]int{"quote": 10},
 			Parked:      []unit.ParkedJob{{ID: 11, Kind: "extract", ErrorClass: "contract", Message: "bad", Answer: "{", Episodes: []string{"a.md#L1-L2"}, ChangedAt: day}},
 			TokensToday: 12, MaxTokensPerDay: 13, CallsToday: 14, CallsThisHour: 15, MaxCallsPerHour: 16, BudgetExhausted: true, CachedAnswers: 17,
 			ViewDir: "derived", EditedViews: []string{"derived/facts.md"}, BadDecisions: []string{"line 3: no verb"},
@@ -299,7 +299,7 @@ func TestDeriveStatusTellsEverything(t *testing.T) {
 	}})
 	want := `{"enabled":true,"model":"m","problem":"p","episodes":1,"pending":2,"unextracted":3,"private":4,"secret":5,"units":{"fact/validated":6},` +
 		`"entities":{"PERSON":7},"jobs":{"parked":8},"conflicts":9,"parked":[{"id":11,"kind":"extract","error_class":"contract","message":"bad","answer":"{",` +
-		`"episodes":["a.md#L1-L2"],"changed_at":"2026-11-20T09:00:00Z"}],"oldest_job_at":"2026-11-20T09:00:00Z","rejected":{"quote":10},"tokens_today":12,` +
+		`"episodes":["a.md#L1-L2"],"changed_at":"2026-11-20T09:00:00Z"}],"rejected":{"quote":10},"tokens_today":12,` +
 		`"max_tokens_per_day":13,"calls_today":14,"calls_this_hour":15,"max_calls_per_hour":16,"budget_exhausted":true,"cached_answers":17,"view_dir":"derived",` +
 		`"edited_views":["derived/facts.md"],"bad_decisions":["line 3: no verb"]}`
 	if diff := cmp.Diff(want, jsonOf(t, s, "GET", "/v1/derive/status?agent=ann", "")); diff != "" {

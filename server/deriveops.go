@@ -25,11 +25,21 @@ const (
 
 // Deriver keeps what is derived from the notes of one agent, as the server needs it; *derive.Service is one.
 type Deriver interface {
+	DerivedUnits
+	DeriveWork
+	Decide(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error)
+}
+
+// DerivedUnits are what is derived from the notes of one agent.
+type DerivedUnits interface {
 	List(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error)
 	Unit(ctx context.Context, id string, ceiling memory.Sensitivity) (memory.Unit, error)
 	History(ctx context.Context, id string, ceiling memory.Sensitivity) ([]unit.Version, error)
 	Entities(ctx context.Context, f unit.EntityFilter) (unit.EntityList, error)
-	Decide(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error)
+}
+
+// DeriveWork is the work of deriving.
+type DeriveWork interface {
 	Status(ctx context.Context) (unit.DeriveStatus, error)
 	Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, error)
 	Run(ctx context.Context, all bool, step func(unit.DeriveProgress)) error

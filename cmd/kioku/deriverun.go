@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +25,7 @@ func (a *app) deriveStatusCmd() *cobra.Command {
 				if !st.Enabled {
 					a.Notice("%v", errDeriveOff)
 				}
-				return a.Write(st, func(p *render.Page) { p.DeriveStatus(st, time.Now()) })
+				return a.Write(st, func(p *render.Page) { p.DeriveStatus(st) })
 			})
 		},
 	}
@@ -67,7 +66,7 @@ func (a *app) deriveRunCmd() *cobra.Command {
 				if err != nil {
 					return a.deriveError(err)
 				}
-				return a.Write(st, func(p *render.Page) { p.DeriveStatus(st, time.Now()) })
+				return a.Write(st, func(p *render.Page) { p.DeriveStatus(st) })
 			})
 		},
 	}

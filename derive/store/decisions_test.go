@@ -353,16 +353,8 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	if err := s.CountDropped(t.Context(), map[string]int{"unknown predicate is_" + secret: 1}); err != nil {
 		t.Fatal(err)
 	}
-	job := store.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
-	if err := s.Enqueue(t.Context(), job); err != nil {
-		t.Fatal(err)
-	}
-	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claimed.Status, claimed.LastError = store.JobParked, "bad answer: "+secret
-	if err := s.Finish(t.Context(), *claimed); err != nil {
+	job := store.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`, LastError: "bad answer: " + secret}
+	if err := s.Park(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,110 +18,33 @@ import (
 	"kioku/store/storetest"
 )
 
-func TestDerivedJobsAreDoneOnce(t *testing.T) {
-	t.Parallel()
-	s := openDerived(t, t.TempDir())
-	ctx := t.Context()
-	enqueue := func(key string, input byte, priority int) { t.Helper(); s.enqueue(t, key, input, priority) }
-	claim := func(owner string) *store.Job { t.Helper(); return s.claim(t, owner) }
-	finish := func(j *store.Job, status string) error {
-		j.Status = status
-		return s.Finish(ctx, *j)
-	}
-	enqueue("b", 1, 5)
-	enqueue("a", 1, 1)
-	enqueue("a", 1, 1)
-	first := claim("one")
-	if first == nil || first.Key != "a" || first.Tries != 1 || first.Status != store.JobRunning {
-		t.Fatalf("%+v", first)
-	}
-	if second := claim("two"); second == nil || second.Key != "b" || claim("three") != nil {
-		t.Fatalf("%+v", second)
-	}
-	enqueue("a", 2, 1) // while the other runs
-	if ok, err := s.Renew(ctx, first.ID, "two", s.now.Add(time.Hour)); err != nil || ok {
-		t.Errorf("another owner renewed the lease: %v", err)
-	}
-	if ok, err := s.Renew(ctx, first.ID, "one", s.now.Add(time.Hour)); err != nil || !ok {
-		t.Errorf("the lease was not renewed: %v", err)
-	}
-	if err := finish(first, store.JobDone); err != nil {
-		t.Fatal(err)
-	}
-	enqueue("a", 1, 1) // the same input is done
-	*s.now = s.now.Add(2 * time.Minute)
-	again := claim("three") // the lease of "b" has ended
-	if again == nil || again.Key != "b" || again.Tries != 2 {
-		t.Fatalf("%+v", again)
-	}
-	late := *again
-	late.Owner = "two"
-	if err := finish(&late, store.JobDone); err == nil {
-		t.Error("a worker without a lease finished the job")
-	}
-}
-
-func TestDerivedJobsWaitUntilTheyAreDue(t *testing.T) {
-	t.Parallel()
-	s := openDerived(t, t.TempDir())
-	if err := s.Enqueue(t.Context(), store.Job{Kind: "extract", Key: "later", RunAfter: s.now.Add(time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
-	if j := s.claim(t, "one"); j != nil {
-		t.Errorf("before its time: %+v", j)
-	}
-	*s.now = s.now.Add(time.Hour)
-	if j := s.claim(t, "one"); j == nil || j.Key != "later" {
-		t.Errorf("at its time: %+v", j)
-	}
-}
-
 func TestDerivedJobsThatAreParkedWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	s := openDerived(t, t.TempDir())
 	ctx := t.Context()
-	s.enqueue(t, "b", 1, 5)
-	j := s.claim(t, "one")
-	j.Status, j.ErrorClass, j.LastError = store.JobParked, "contract", "no JSON"
-	if err := s.Finish(ctx, *j); err != nil {
+	for _, j := range []store.Job{{Kind: "extract", Key: "a"}, {Kind: "summary", Key: "a", LastError: "first"}, {Kind: "summary", Key: "a", ErrorClass: "contract", LastError: "no JSON", InputSHA256: [32]byte{7}}} {
+		if err := s.Park(ctx, j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	storetest.Exec(t, s.path, "INSERT INTO jobs SELECT 99, 'extract', 'b', input, input_sha256, 'queued', 0, 0, 0, 0, '', 0, '', '', 0, 0, 0, 0 FROM jobs LIMIT 1")
+	if _, err := s.Expire(ctx, *s.now); err != nil { // the queue of earlier versions goes
 		t.Fatal(err)
 	}
-	s.enqueue(t, "b", 1, 5) // parked, and not tried again by itself
-	if s.claim(t, "four") != nil {
-		t.Error("a parked job was claimed")
-	}
-	parked, err := s.Jobs(ctx, store.JobParked, 10)
-	if err != nil || len(parked) != 1 || parked[0].LastError != "no JSON" {
+	parked, err := s.Parked(ctx, 10)
+	if err != nil || len(parked) != 2 || parked[0].LastError != "no JSON" || parked[0].InputSHA256 != [32]byte{7} || !parked[0].UpdatedAt.Equal(*s.now) {
 		t.Errorf("%+v, %v", parked, err)
 	}
-	if n, err := s.RetryJobs(ctx, 0); err != nil || n != 1 {
-		t.Errorf("%d, %v", n, err)
-	}
-	if j = s.claim(t, "four"); j == nil || j.Key != "b" || j.Tries != 1 {
-		t.Errorf("%+v", j)
-	}
 	stats, err := s.Stats(ctx, *s.now)
-	if diff := cmp.Diff(map[string]int{store.JobRunning: 1}, stats.Jobs); diff != "" || err != nil {
+	if diff := cmp.Diff(map[string]int{"parked": 2}, stats.Jobs); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-}
-
-// enqueue adds a job.
-func (s derivedStore) enqueue(t *testing.T, key string, input byte, priority int) {
-	t.Helper()
-	if err := s.Enqueue(t.Context(), store.Job{Kind: "extract", Key: key, Input: `{}`, InputSHA256: [32]byte{input}, Priority: priority}); err != nil {
+	if err := errors.Join(s.Unpark(ctx, parked[0].ID), s.Unpark(ctx, 0)); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// claim takes a job for a minute; nil if none is due.
-func (s derivedStore) claim(t *testing.T, owner string) *store.Job {
-	t.Helper()
-	j, err := s.Claim(t.Context(), owner, *s.now, time.Minute, false)
-	if err != nil {
-		t.Fatal(err)
+	if parked, err = s.Parked(ctx, 10); err != nil || len(parked) != 1 || parked[0].Kind != "extract" {
+		t.Errorf("%+v, %v", parked, err)
 	}
-	return j
 }
 
 func TestDerivedBudgetIsSharedAndKept(t *testing.T) {

@@ -285,7 +285,7 @@ CREATE TABLE decisions (
   note    TEXT    NOT NULL
 ) STRICT;
 
--- jobs: tasks that ask a model. A job that is running belongs to the owner of its lease until that ends.
+-- jobs: what a model was asked and failed for good, parked for a person. Earlier versions had their queue here, with further columns and states.
 CREATE TABLE jobs (
   id           INTEGER PRIMARY KEY,
   kind         TEXT    NOT NULL,

@@ -14,11 +14,9 @@ import (
 )
 
 const (
-	// keepOrphans is how long a unit is kept that nothing says any more, keepVersions how long its versions are, and keepJobs how long jobs
-	// that are done.
+	// keepOrphans is how long a unit is kept that nothing says any more, and keepVersions how long its versions are.
 	keepOrphans  = 7 * 24 * time.Hour
 	keepVersions = 180 * 24 * time.Hour
-	keepJobs     = 30 * 24 * time.Hour
 
 	selectExpired = `SELECT u.id, u.uid FROM payload_loop l JOIN units u ON u.id = l.unit
 		WHERE l.status = 'open' AND l.expires_at < ? AND u.pin = 0 AND u.state <> 'orphaned'`
@@ -175,7 +173,7 @@ func (t *txn) raiseVersions(raised []int64) {
 }
 
 // Expire archives the open loops that expire before now and returns how many. It also removes what is kept for a while: units that nothing
-// says any more for 7 days, versions for 180 days, and jobs that are done for 30 days. Pinned loops do not expire.
+// says any more for 7 days, versions for 180 days. Pinned loops do not expire.
 func (d *Store) Expire(ctx context.Context, now time.Time) (expired int, err error) {
 	err = d.write(ctx, "expire", func(t *txn) {
 		ids := column[int64](t, selectExpired, now.UnixMicro())
@@ -187,7 +185,7 @@ func (d *Store) Expire(ctx context.Context, now time.Time) (expired int, err err
 			UNION SELECT 'entity', object_entity, '', 'claims' FROM json_each(?1) j JOIN payload_fact ON unit = j.value AND object_entity IS NOT NULL`, array(orphans))
 		t.deleteUnits(orphans)
 		t.exec(deleteOldVersions, now.Add(-keepVersions).UnixMicro())
-		t.exec("DELETE FROM jobs WHERE status IN ('done', 'dropped') AND updated_at < ?", now.Add(-keepJobs).UnixMicro())
+		t.exec("DELETE FROM jobs WHERE status <> 'parked'") // of the queue that earlier versions had
 	})
 	return expired, err
 }

@@ -39,41 +39,20 @@ type EntityQuery struct {
 	Relations bool
 }
 
-// Statuses of jobs.
-const (
-	JobQueued  = "queued"
-	JobRunning = "running"
-	JobDone    = "done"
-	JobParked  = "parked"
-	JobDropped = "dropped"
-)
-
-// Job is a task for the worker that asks a model.
+// Job is a task of a model that has failed for good and waits for a person.
 type Job struct {
-	// ID of the job, 0 before it is enqueued.
+	// ID of the job, 0 before it is parked.
 	ID int64
-	// Kind is "extract", "summary" ...; Key tells jobs of a kind apart, of which one is live at a time.
+	// Kind is "extract" or "summary"; Key tells jobs of a kind apart.
 	Kind, Key string
 	// Input is JSON.
 	Input string
 	// InputSHA256 is the hash of what the answer depends on.
 	InputSHA256 [32]byte
-	// Status is one of the constants Job....
-	Status string
-	// Priority, lower first; then OrderAt, then ID.
-	Priority int
-	// RunAfter is when it is due, OrderAt its place among due ones, LeaseUntil when its lease ends.
-	RunAfter, OrderAt, LeaseUntil time.Time
-	// Owner of the lease.
-	Owner string
-	// Tries is how often it was claimed.
-	Tries int
-	// ErrorClass ("contract", "refused", "crash_loop" ...) and LastError, with the raw answer, bounded and without secrets.
+	// ErrorClass ("contract", "refused" ...) and LastError, with the raw answer, bounded and without secrets.
 	ErrorClass, LastError string
-	// TokensIn and TokensOut that it has used.
-	TokensIn, TokensOut int
-	// CreatedAt and UpdatedAt.
-	CreatedAt, UpdatedAt time.Time
+	// UpdatedAt is when it was parked.
+	UpdatedAt time.Time
 }
 
 // Stats are the totals of what is derived.
@@ -88,10 +67,8 @@ type Stats struct {
 	Entities map[string]int
 	// DirtySlots wait for their units.
 	DirtySlots int
-	// Jobs by status.
+	// Jobs by status, which is "parked".
 	Jobs map[string]int
-	// Oldest is when the oldest queued job was made.
-	Oldest time.Time
 	// TokensToday and CallsToday of all models, CallsThisHour, and CachedAnswers.
 	TokensToday, CallsToday, CallsThisHour, CachedAnswers int
 	// Dropped counts items of models that were rejected, by reason.

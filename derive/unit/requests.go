@@ -98,7 +98,7 @@ type DeriveStatus struct {
 	// Private and Secret episodes among them.
 	Private int `json:"private"`
 	Secret  int `json:"secret"`
-	// Units by kind and state ("fact/validated"), entities by type, and jobs by status.
+	// Units by kind and state ("fact/validated"), entities by type, and jobs by status: those that are parked.
 	Units    map[string]int `json:"units,omitempty"`
 	Entities map[string]int `json:"entities,omitempty"`
 	Jobs     map[string]int `json:"jobs,omitempty"`
@@ -106,8 +106,6 @@ type DeriveStatus struct {
 	Conflicts int `json:"conflicts"`
 	// Parked jobs, newest first, at most 100.
 	Parked []ParkedJob `json:"parked,omitempty"`
-	// OldestJob is when the oldest queued job was made; zero if none waits.
-	OldestJob time.Time `json:"oldest_job_at,omitzero"`
 	// Rejected are the items of the model that were rejected, by reason.
 	Rejected map[string]int `json:"rejected,omitempty"`
 	// TokensToday, CallsToday and CallsThisHour of all processes, and their caps.
@@ -134,7 +132,7 @@ type ParkedJob struct {
 	ID int64 `json:"id"`
 	// Kind of the job, "extract" or "summary".
 	Kind string `json:"kind"`
-	// ErrorClass is "contract", "refused", "crash_loop", "too_long", "secret" or "unknown_kind".
+	// ErrorClass is "contract", "refused", "too_long", "secret" or "crashed".
 	ErrorClass string `json:"error_class"`
 	// Message says what went wrong.
 	Message string `json:"message"`

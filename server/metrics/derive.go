@@ -3,22 +3,24 @@ package metrics
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kioku/derive/unit"
-	"kioku/server"
 )
 
 // Derive has what is derived for an agent among the metrics.
-func (m *Metrics) Derive(agent string, d server.Deriver) { m.derivers[agent] = d }
+func (m *Metrics) Derive(agent string, d deriver) { m.derivers[agent] = d }
+
+// deriver tells how much is derived; *derive.Service is one.
+type deriver interface {
+	Status(ctx context.Context) (unit.DeriveStatus, error)
+}
 
 // deriveCollector reads what is derived for agents when somebody asks for the metrics.
 type deriveCollector struct {
 	ctx      context.Context
-	derivers map[string]server.Deriver
-	now      func() time.Time
+	derivers map[string]deriver
 }
 
 // deriveGauge describes a metric of what is derived for one agent.
@@ -45,9 +47,8 @@ var deriveGauges = []deriveGauge{
 
 var (
 	deriveUnitsDesc    = perAgent("kioku_derive_units", "Facts, loops and summaries by kind and state.", "kind", "state")
-	deriveJobsDesc     = perAgent("kioku_derive_jobs", "Jobs of the model by status; parked ones wait for a person.", "status")
+	deriveJobsDesc     = perAgent("kioku_derive_jobs", "Jobs of the model that have failed and wait for a person, by status: parked.", "status")
 	deriveRejectedDesc = perAgent("kioku_derive_rejected_items", "Items in answers of the model that were rejected, by reason.", "reason")
-	deriveOldestDesc   = perAgent("kioku_derive_oldest_job_age_seconds", "Age of the oldest queued job; 0 if none waits.")
 )
 
 // Describe implements prometheus.Collector.
@@ -55,7 +56,7 @@ func (c deriveCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, g := range deriveGauges {
 		out <- g.desc
 	}
-	for _, d := range []*prometheus.Desc{deriveUnitsDesc, deriveJobsDesc, deriveRejectedDesc, deriveOldestDesc} {
+	for _, d := range []*prometheus.Desc{deriveUnitsDesc, deriveJobsDesc, deriveRejectedDesc} {
 		out <- d
 	}
 }
@@ -89,9 +90,4 @@ func (c deriveCollector) collect(out chan<- prometheus.Metric, agent string, st 
 	for reason, n := range st.Rejected {
 		send(deriveRejectedDesc, float64(n), reason)
 	}
-	age := 0.0
-	if !st.OldestJob.IsZero() {
-		age = max(c.now().Sub(st.OldestJob).Seconds(), 0)
-	}
-	send(deriveOldestDesc, age)
 }

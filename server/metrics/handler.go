@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/server"
 	"kioku/server/httpapi"
 )
 
@@ -49,7 +48,7 @@ func (m *Metrics) gatherer(ctx context.Context, agents map[string]bool) promethe
 			memories[id] = mem
 		}
 	}
-	derivers := map[string]server.Deriver{}
+	derivers := map[string]deriver{}
 	for id, d := range m.derivers {
 		if agents[id] {
 			derivers[id] = d
@@ -58,7 +57,7 @@ func (m *Metrics) gatherer(ctx context.Context, agents map[string]bool) promethe
 	councils := maps.Clone(m.councils)
 	maps.DeleteFunc(councils, func(id string, _ Council) bool { return !agents[id] })
 	state := prometheus.NewRegistry()
-	state.MustRegister(stateCollector{ctx, memories}, deriveCollector{ctx, derivers, m.now}, councilCollector{ctx, councils})
+	state.MustRegister(stateCollector{ctx, memories}, deriveCollector{ctx, derivers}, councilCollector{ctx, councils})
 	all := len(memories) == len(m.memories)
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := prometheus.Gatherers{m.registry, state}.Gather()

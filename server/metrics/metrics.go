@@ -40,7 +40,7 @@ type Metrics struct {
 	// memories are those of the agents that are served.
 	memories map[string]Memory
 	// derivers are those of the agents for which something is derived.
-	derivers map[string]server.Deriver
+	derivers map[string]deriver
 	// councils by the agents whose memories contain their decisions.
 	councils map[string]Council
 
@@ -76,7 +76,7 @@ var (
 
 // New returns metrics in which nothing is counted yet.
 func New(opt Options) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: map[string]Memory{}, derivers: map[string]server.Deriver{},
+	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: map[string]Memory{}, derivers: map[string]deriver{},
 		councils: map[string]Council{}}
 	if m.now == nil {
 		m.now = time.Now

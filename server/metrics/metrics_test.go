@@ -133,7 +133,7 @@ func busy(t *testing.T) *metrics.Metrics {
 			AllResidentBytes: 128, BudgetBytes: 1024, Cached: 7, KnownSinceStart: 5, EmbeddedSinceStart: 4}
 		counted := m.Agent(agent, mem)
 		m.Derive(agent, fakeDeriver{status: unit.DeriveStatus{Episodes: 8, Pending: 2, Unextracted: 3, Conflicts: 1, BudgetExhausted: true, TokensToday: 900,
-			Units: map[string]int{"fact/validated": 5}, Jobs: map[string]int{"parked": 1}, Rejected: map[string]int{"quote": 4}, OldestJob: time.Now().Add(time.Hour),
+			Units: map[string]int{"fact/validated": 5}, Jobs: map[string]int{"parked": 1}, Rejected: map[string]int{"quote": 4},
 			Parked: []unit.ParkedJob{{Message: "secret message"}}, Problem: "secret problem"}})
 		m.Council(agent, fakeCouncil{Open: 4, Waiting: 2, Stalled: 1, Absent: []string{"panda"}, Limit: 2000, Today: council.Usage{TokensIn: 700, TokensOut: 55, Cost: 0.25}})
 		edit(t, counted, mem)
@@ -209,7 +209,6 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`kioku_derive_rejected_items{agent="ann",reason="quote"} 4`,
 		`kioku_derive_tokens_today{agent="ann"} 900`,
 		`kioku_derive_budget_exhausted{agent="ann"} 1`,
-		`kioku_derive_oldest_job_age_seconds{agent="ann"} 0`,
 		`kioku_calls_total{agent="ann",code="OK",method="/kioku.v1.MemoryService/MemorySearch"} 1`,
 		`kioku_calls_total{agent="",code="NotFound",method="/kioku.v1.MemoryService/MemorySearch"} 1`,
 		`kioku_calls_in_flight{method="/kioku.v1.MemoryService/MemorySearch"} 1`,

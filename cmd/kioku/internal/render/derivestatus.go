@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"kioku/derive/unit"
 	"kioku/internal/text"
@@ -14,7 +13,7 @@ import (
 )
 
 // DeriveStatus adds what is derived, what waits and what went wrong, a line for each matter.
-func (p *Page) DeriveStatus(st server.DeriveNow, now time.Time) {
+func (p *Page) DeriveStatus(st server.DeriveNow) {
 	if !st.Enabled {
 		p.Row("derive", "off")
 		return
@@ -29,7 +28,7 @@ func (p *Page) DeriveStatus(st server.DeriveNow, now time.Time) {
 	if n := st.Conflicts; n > 0 {
 		p.Row("conflicts", "%d to settle: kioku derive list --only conflict", n)
 	}
-	p.deriveModel(st, now)
+	p.deriveModel(st)
 	if st.ViewDir != "" {
 		p.Row("views", "%s/", CleanLine(st.ViewDir))
 	}
@@ -132,7 +131,7 @@ func counted(counts map[string]int, none string) string {
 }
 
 // deriveModel adds what concerns the model: its budget, its jobs, and what it got wrong.
-func (p *Page) deriveModel(st server.DeriveNow, now time.Time) {
+func (p *Page) deriveModel(st server.DeriveNow) {
 	if st.Problem != "" {
 		p.Row("problem", "%s", CleanLine(st.Problem))
 	}
@@ -148,11 +147,7 @@ func (p *Page) deriveModel(st server.DeriveNow, now time.Time) {
 	p.Row("budget", "%s of %s tokens and %s today, %d of %d calls this hour%s", Number(st.TokensToday), Number(st.MaxTokensPerDay),
 		Count(st.CallsToday, "call"), st.CallsThisHour, st.MaxCallsPerHour, exhausted)
 	if len(st.Jobs) > 0 {
-		oldest := ""
-		if t := st.OldestJob; !t.IsZero() {
-			oldest = ", the oldest for " + now.Sub(t).Round(time.Second).String()
-		}
-		p.Row("jobs", "%s%s", counted(st.Jobs, "none"), oldest)
+		p.Row("jobs", "%s", counted(st.Jobs, "none"))
 	}
 	if len(st.Rejected) > 0 {
 		p.Row("rejected", "%s", counted(st.Rejected, "nothing"))

@@ -60,7 +60,7 @@ var mayImport = map[string]string{
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis derive/vocab internal",
 	"server":                 "derive/unit server/fair server/httpapi server/op vectors council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",
-	"server/web":             "proto internal/text server/httpapi chunker",
+	"server/web":             "chunker internal/text memory server server/httpapi server/op",
 	"server/rest":            "proto server/httpapi internal",
 	"server/mcp":             "server/httpapi agent client proto memory internal",
 	"server/front":           "server/mcp server/rest server/web",

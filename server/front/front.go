@@ -31,7 +31,7 @@ func New(opt Options) http.Handler {
 	if opt.Operations != nil {
 		opt.Operations(mux)
 	}
-	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
+	mux.Handle("/", web.New(web.Options{Operations: mux, Version: opt.Version}))
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}

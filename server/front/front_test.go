@@ -37,7 +37,7 @@ func newFront(t *testing.T) string {
 		t.Fatal(err)
 	}
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") })
-	s.HandleHTTP(front.New(front.Options{Conn: s.Conn(), Version: "v1", Metrics: metrics}))
+	s.HandleHTTP(front.New(front.Options{Conn: s.Conn(), Operations: s.HandleOperations, Version: "v1", Metrics: metrics}))
 	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -2,29 +2,29 @@ package web_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 	"kioku/server/httpapi"
+	"kioku/server/op"
 	"kioku/server/web"
 )
 
-// fakeConn answers calls for the agent nova from notes in memory.
-type fakeConn struct {
+// fakeMemory answers operations for the agent nova from notes in memory.
+type fakeMemory struct {
 	// notes are texts by path.
 	notes map[string]string
 	// links of each note.
-	links map[string]*kiokuv1.Links
+	links map[string][]memory.Link
 	// agents that are listed; nova if nil.
 	agents []string
 	// err fails all calls.
@@ -35,94 +35,80 @@ type fakeConn struct {
 
 type cookieKey struct{}
 
-// Invoke answers a call.
-func (c *fakeConn) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
-	if c.err != nil {
-		return c.err
-	}
-	if got, _ := ctx.Value(cookieKey{}).(string); got != c.token {
-		return status.Error(codes.Unauthenticated, "no token")
-	}
-	answer, err := c.answer(request)
-	if err == nil {
-		proto.Merge(response.(proto.Message), answer)
-	}
-	return err
-}
-
-// answer returns the answer to a request.
-func (c *fakeConn) answer(request any) (proto.Message, error) {
-	switch r := request.(type) {
-	case *kiokuv1.ListAgentsRequest:
-		resp := &kiokuv1.ListAgentsResponse{}
-		ids := c.agents
-		if ids == nil {
-			ids = []string{"nova"}
+// operations returns the handler of the operations that the page uses.
+func (m *fakeMemory) operations() http.Handler {
+	o := server.Notes
+	o.Agents.Do = func(context.Context, server.None) (list []server.Agent, _ error) {
+		if m.agents == nil {
+			return []server.Agent{{ID: "nova"}}, nil
 		}
-		for _, id := range ids {
-			resp.Agents = append(resp.Agents, &kiokuv1.Agent{Id: id})
+		for _, id := range m.agents {
+			list = append(list, server.Agent{ID: id})
 		}
-		return resp, nil
-	case *kiokuv1.MemoryGetRequest:
-		return c.get(r)
-	case *kiokuv1.ListLinksRequest:
-		return &kiokuv1.ListLinksResponse{Links: c.links[r.GetPath()]}, nil
-	case *kiokuv1.ListFilesRequest:
-		resp := &kiokuv1.ListFilesResponse{}
-		for path := range c.notes {
-			resp.Files = append(resp.Files, &kiokuv1.File{Path: path, ChunkCount: 1})
+		return list, nil
+	}
+	o.Get.Do = func(_ context.Context, in server.GetNote) (memory.Excerpt, error) {
+		text, ok := m.notes[in.Path]
+		if !ok {
+			return memory.Excerpt{}, memory.ErrNotFound
 		}
-		return resp, nil
+		return in.Excerpt(text), nil
 	}
-	return nil, status.Error(codes.Unimplemented, fmt.Sprintf("%T", request))
-}
-
-// get returns at most 120 lines and 12,000 characters of a note.
-func (c *fakeConn) get(r *kiokuv1.MemoryGetRequest) (proto.Message, error) {
-	text, ok := c.notes[r.GetPath()]
-	if !ok {
-		return nil, status.Error(codes.NotFound, "no such file")
+	o.Links.Do = func(_ context.Context, in server.AgentPath) (memory.Links, error) {
+		return memory.Links{Path: in.Path, Out: m.links[in.Path]}, nil
 	}
-	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-	resp := &kiokuv1.MemoryGetResponse{Path: r.GetPath(), FromLine: max(1, r.GetFromLine()), TotalLineCount: int32(len(lines))}
-	for i := int(resp.FromLine); i <= len(lines); i++ {
-		if resp.LineCount > 0 && len(resp.Text)+len(lines[i-1]) > 12_000 {
-			resp.NextLine, resp.Truncated = int32(i), true
-			break
+	o.List.Do = func(_ context.Context, in server.ListNotes) (list server.NoteList, _ error) {
+		for path := range m.notes {
+			if strings.HasPrefix(path, in.PathPrefix) {
+				list.Files = append(list.Files, memory.File{Path: path, Chunks: 1})
+			}
 		}
-		resp.Text += lines[i-1]
-		resp.LineCount++
+		return list, nil
 	}
-	return resp, nil
-}
-
-// NewStream fails: the page has no streams of its own.
-func (c *fakeConn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "no streams")
+	refuse := func(w http.ResponseWriter, _ *http.Request, err error) {
+		if errors.Is(err, memory.ErrNotFound) {
+			err = status.Error(codes.NotFound, err.Error())
+		}
+		httpapi.WriteError(w, err)
+	}
+	mux := http.NewServeMux()
+	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, _ op.About, _ any, run func(context.Context) error) {
+		err := m.err
+		if got, _ := r.Context().Value(cookieKey{}).(string); err == nil && got != m.token {
+			err = status.Error(codes.Unauthenticated, "no token")
+		}
+		if err == nil {
+			err = run(r.Context())
+		}
+		if err != nil {
+			refuse(w, r, err)
+		}
+	}, refuse, o.Agents, o.Get, o.Links, o.List)
+	return mux
 }
 
 // ask returns the answer of the page to a request.
-func ask(t *testing.T, c *fakeConn, r *http.Request) *httptest.ResponseRecorder {
+func ask(t *testing.T, m *fakeMemory, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	if cookie, err := r.Cookie(httpapi.TokenCookie(r)); err == nil {
 		r = r.WithContext(context.WithValue(r.Context(), cookieKey{}, cookie.Value))
 	}
 	w := httptest.NewRecorder()
-	web.New(web.Options{Conn: c, Version: "v1"}).ServeHTTP(w, r)
+	web.New(web.Options{Operations: m.operations(), Version: "v1"}).ServeHTTP(w, r)
 	return w
 }
 
 // get returns the answer to a GET request.
-func get(t *testing.T, c *fakeConn, target string) *httptest.ResponseRecorder {
+func get(t *testing.T, m *fakeMemory, target string) *httptest.ResponseRecorder {
 	t.Helper()
-	return ask(t, c, httptest.NewRequest("GET", target, nil))
+	return ask(t, m, httptest.NewRequest("GET", target, nil))
 }
 
 // read returns the reader's page about a text as the note n.md in the folder notes.
-func read(t *testing.T, text string, links ...*kiokuv1.Link) string {
+func read(t *testing.T, text string, links ...memory.Link) string {
 	t.Helper()
-	c := &fakeConn{notes: map[string]string{"notes/n.md": text}, links: map[string]*kiokuv1.Links{"notes/n.md": {Path: "notes/n.md", Outgoing: links}}}
-	w := get(t, c, "/note?path=notes/n.md")
+	m := &fakeMemory{notes: map[string]string{"notes/n.md": text}, links: map[string][]memory.Link{"notes/n.md": links}}
+	w := get(t, m, "/note?path=notes/n.md")
 	if w.Code != http.StatusOK {
 		t.Fatalf("status %d: %s", w.Code, w.Body)
 	}

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/server/httpapi"
 )
 
@@ -32,18 +29,18 @@ func (s *site) serveLogin(w http.ResponseWriter, r *http.Request) {
 	_, err := s.agents(r.Context())
 	switch {
 	case err == nil:
-		if c, err := r.Cookie(httpapi.TokenCookie(r)); err == nil && c.Value != "" {
-			http.SetCookie(w, tokenCookieOf(r, c.Value, int(loginAge.Seconds())))
+		if token := tokenOf(r); token != "" {
+			http.SetCookie(w, tokenCookieOf(r, token, int(loginAge.Seconds())))
 		}
 		http.Redirect(w, r, next, http.StatusSeeOther)
-	case status.Code(err) != codes.Unauthenticated:
+	case codeOf(err) != "UNAUTHENTICATED":
 		s.fail(w, r, err)
 	default:
 		data := login{Next: next, Wrong: r.URL.Query().Has("check")}
 		if data.Wrong {
 			http.SetCookie(w, tokenCookieOf(r, "", -1))
 		}
-		s.render(w, http.StatusUnauthorized, "login", page{View: view{Name: "login", Title: "Log in"}, Version: s.version, Data: data})
+		s.render(w, http.StatusUnauthorized, page{View: view{Name: "login", Title: "Log in"}, Version: s.version, Data: data})
 	}
 }
 

@@ -10,11 +10,9 @@ import (
 	"strings"
 	"unicode"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/chunker"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
 // note is what the reader shows.
@@ -26,11 +24,11 @@ type note struct {
 	// Folders above the note, outermost first.
 	Folders []folder
 	// File as the index lists it; nil if it does not.
-	File *kiokuv1.File
+	File *memory.File
 	// Fields of the front matter.
 	Fields []field
 	// Links of the note and to it; nil if the index does not have it.
-	Links *kiokuv1.Links
+	Links *memory.Links
 	// Raw is true if the lines are shown as they are, and WhyRaw is the reason if nobody asked for it.
 	Raw    bool
 	WhyRaw string
@@ -56,10 +54,7 @@ func loadNote(s *site, r *http.Request, agent string) (any, error) {
 	if n.source, err = s.readSource(r.Context(), agent, ask.Get("path"), max(from, 0), n.Hit.First); err != nil {
 		return nil, err
 	}
-	if n.Links, err = s.linksOf(r.Context(), agent, n.Path); err != nil {
-		return nil, err
-	}
-	if n.File, err = s.fileOf(r.Context(), agent, n.Path); err != nil {
+	if err := s.lookUp(r.Context(), agent, &n); err != nil {
 		return nil, err
 	}
 	n.render()
@@ -69,12 +64,6 @@ func loadNote(s *site, r *http.Request, agent string) (any, error) {
 	}
 	return n, nil
 }
-
-// redirect is the error of a request that another address answers.
-type redirect struct{ to string }
-
-// Error says where the answer is.
-func (r redirect) Error() string { return "see " + r.to }
 
 // render fills in the HTML or, if the text cannot be rendered, why it is shown as it is.
 func (n *note) render() {
@@ -92,7 +81,7 @@ func (n *note) render() {
 	}
 	if !n.Raw {
 		var err error
-		if n.rendered, err = renderMarkdown(src, first, n.Hit, newResolver(n.Agent, n.Path, n.Links)); err != nil {
+		if n.rendered, err = renderMarkdown(src, first, n.Hit, n.resolver()); err != nil {
 			n.Raw, n.WhyRaw = true, "The note is shown as it is: "+err.Error()+"."
 		}
 	}
@@ -157,40 +146,31 @@ func (n *note) describe() {
 	for i, name := range parts[:len(parts)-1] {
 		n.Folders = append(n.Folders, folder{name, strings.Join(parts[:i+1], "/")})
 	}
-	own := len(n.Outline) > 0 && n.Outline[0].Level == 1 && !n.Raw
-	if own {
+	if own := len(n.Outline) > 0 && n.Outline[0].Level == 1 && !n.Raw; own {
 		return
 	}
-	n.Title = n.File.GetTitle()
-	if n.Title == "" {
-		n.Title = strings.TrimSuffix(path.Base(n.Path), path.Ext(n.Path))
+	n.Title = strings.TrimSuffix(path.Base(n.Path), path.Ext(n.Path))
+	if n.File != nil && n.File.Title != "" {
+		n.Title = n.File.Title
 	}
 }
 
-// linksOf returns the links of a note; nil if the index does not have the note.
-func (s *site) linksOf(ctx context.Context, agent, path string) (*kiokuv1.Links, error) {
-	resp, err := s.memory.ListLinks(ctx, &kiokuv1.ListLinksRequest{Agent: agent, Path: path})
-	if c := status.Code(err); c == codes.NotFound || c == codes.InvalidArgument {
-		return nil, nil
+// lookUp fills in what the index knows of the note.
+func (s *site) lookUp(ctx context.Context, agent string, n *note) error {
+	of := server.OfAgent{Agent: agent}
+	links, err := server.Notes.Links.Call(ctx, s.conn, server.AgentPath{OfAgent: of, Path: n.Path})
+	if err == nil {
+		n.Links = &links
+	} else if code := codeOf(err); code != "NOT_FOUND" && code != "INVALID_ARGUMENT" {
+		return err
 	}
-	return resp.GetLinks(), err
-}
-
-// globMarks are the characters of globs.
-var globMarks = regexp.MustCompile(`[\\*?\[\]{}]`)
-
-// fileOf returns a file as the index lists it; nil if it does not.
-func (s *site) fileOf(ctx context.Context, agent, path string) (*kiokuv1.File, error) {
-	resp, err := s.memory.ListFiles(ctx, &kiokuv1.ListFilesRequest{Agent: agent, Glob: escapeGlob(path), IncludeSkipped: true, PageSize: 10})
-	if status.Code(err) == codes.InvalidArgument {
-		return nil, nil // a path that no glob selects
+	// The path itself is the first of those that begin with it.
+	q := memory.FileQuery{Filter: memory.Filter{PathPrefix: n.Path}, Limit: 1, Skipped: true}
+	list, err := server.Notes.List.Call(ctx, s.conn, server.ListNotes{OfAgent: of, FileQuery: q})
+	if len(list.Files) > 0 && list.Files[0].Path == n.Path {
+		n.File = &list.Files[0]
 	}
-	for _, f := range resp.GetFiles() {
-		if f.GetPath() == path {
-			return f, nil
-		}
-	}
-	return nil, err
+	return err
 }
 
 // parseRange returns the lines that "3-9" or "3" names; none for anything else.
@@ -239,10 +219,10 @@ func (n note) Address(params ...string) string {
 }
 
 // LinkTo returns the address of another note.
-func (n note) LinkTo(path string, line int32) string {
+func (n note) LinkTo(path string, line int) string {
 	at := link("/note", "agent", n.Agent, "path", path)
 	if line > 0 {
-		at += "#L" + strconv.Itoa(int(line))
+		at += "#L" + strconv.Itoa(line)
 	}
 	return at
 }

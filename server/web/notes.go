@@ -2,9 +2,12 @@ package web
 
 import (
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
 // notesPerPage is the number of notes that the list shows at once.
@@ -13,14 +16,17 @@ const notesPerPage = 200
 // notes is what the list of notes shows.
 type notes struct {
 	// Notes in the order of their paths.
-	Notes []*kiokuv1.File
+	Notes []memory.File
 	// Total is the number of notes that the request selects.
-	Total int32
+	Total int
 	// Find is a part of the name, Folder a folder; Skipped is "1" for files that are not indexed only. Each may be empty.
 	Find, Folder, Skipped string
 	// After is where the page begins, and Next where the next one does; both may be empty.
 	After, Next string
 }
+
+// globMarks are the characters of globs.
+var globMarks = regexp.MustCompile(`[\\*?\[\]{}]`)
 
 // loadNotes lists the notes that a request selects. The parameters are find, folder, skipped and after.
 func loadNotes(s *site, r *http.Request, agent string) (any, error) {
@@ -29,43 +35,21 @@ func loadNotes(s *site, r *http.Request, agent string) (any, error) {
 	if agent == "" {
 		return n, nil
 	}
-	page := &kiokuv1.ListFilesRequest{Agent: agent, Glob: n.glob(), PageSize: notesPerPage, PageToken: n.After, IncludeSkipped: true}
-	if n.Skipped != "" {
-		page.PageSize = 10_000 // skipped files are few, and only the list of all files has them
-	}
-	resp, err := s.memory.ListFiles(r.Context(), page)
-	if err != nil {
-		return nil, err
-	}
-	n.Notes, n.Total, n.Next = resp.GetFiles(), resp.GetTotalCount(), resp.GetNextPageToken()
-	if n.Skipped != "" {
-		n.keepSkipped()
-	}
-	return n, nil
-}
-
-// glob returns the glob of the paths that a request selects.
-func (n notes) glob() string {
-	glob := ""
+	q := memory.FileQuery{Limit: notesPerPage, After: n.After, Skipped: true}
 	if n.Folder != "" {
-		glob = escapeGlob(n.Folder) + "/**"
+		q.PathPrefix = n.Folder + "/"
 	}
 	if n.Find != "" {
-		glob = strings.TrimSuffix(glob, "**") + "**/*" + escapeGlob(n.Find) + "*"
+		q.Glob = "**/*" + globMarks.ReplaceAllString(n.Find, `\$0`) + "*"
 	}
-	return glob
-}
-
-// keepSkipped leaves out the files that are indexed.
-func (n *notes) keepSkipped() {
-	var skipped []*kiokuv1.File
-	for _, f := range n.Notes {
-		if f.GetSkipped() != "" {
-			skipped = append(skipped, f)
-		}
+	if n.Skipped != "" {
+		q.Limit = 10_000 // skipped files are few, and only the list of all files has them
 	}
-	n.Notes, n.Total = skipped, int32(len(skipped))
+	list, err := server.Notes.List.Call(r.Context(), s.conn, server.ListNotes{OfAgent: server.OfAgent{Agent: agent}, FileQuery: q})
+	n.Notes, n.Total, n.Next = list.Files, list.Total, list.Next
+	if n.Skipped != "" {
+		n.Notes = slices.DeleteFunc(n.Notes, func(f memory.File) bool { return f.Skipped == "" })
+		n.Total = len(n.Notes)
+	}
+	return n, err
 }
-
-// escapeGlob returns the glob of exactly one path.
-func escapeGlob(path string) string { return globMarks.ReplaceAllString(path, `\$0`) }

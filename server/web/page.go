@@ -2,26 +2,24 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/internal/text"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 	"kioku/server/httpapi"
+	"kioku/server/op"
 )
 
 // page is what the layout and the template of a view show.
 type page struct {
 	// View of the page; its Name is "problem" for a page about an error.
 	View view
-	// Title of the window, before the name of the program; empty means that of the view.
-	Title string
 	// Views of the navigation.
 	Views []view
 	// Agents that the caller may reach.
@@ -40,19 +38,37 @@ type page struct {
 	Data any
 }
 
-// loader returns what the template of a view shows.
-type loader func(s *site, r *http.Request, agent string) (any, error)
-
 // problem is an error as a page shows it.
 type problem struct {
 	// Status of the response.
 	Status int
 	// Title is what went wrong, in one sentence.
 	Title string
-	// Detail is the message of the service; may be empty.
-	Detail string
 	// Hint is what to do about it; may be empty.
 	Hint string
+	// Detail is the message of the service; may be empty.
+	Detail string
+}
+
+// problems by the code of the error of an operation.
+var problems = map[string]problem{
+	"NOT_FOUND":          {http.StatusNotFound, "There is nothing here", "It may have been moved or deleted. The list of notes has what is there now.", ""},
+	"INVALID_ARGUMENT":   {http.StatusBadRequest, "The address of this page is not valid", "Go back, or start from the list of notes.", ""},
+	"PERMISSION_DENIED":  {http.StatusForbidden, "Your token does not allow this", "Log in with another token.", ""},
+	"UNAVAILABLE":        {http.StatusServiceUnavailable, "The memory cannot be read now", "Try again in a moment.", ""},
+	"RESOURCE_EXHAUSTED": {http.StatusServiceUnavailable, "The service is busy", "Try again in a moment.", ""},
+	"DEADLINE_EXCEEDED":  {http.StatusServiceUnavailable, "The service is busy", "Try again in a moment.", ""},
+}
+
+// unforeseen is the problem of any other error.
+var unforeseen = problem{http.StatusInternalServerError, "Something went wrong", "The log of the server has the cause.", ""}
+
+// codeOf returns the code of the error of an operation, empty for others.
+func codeOf(err error) string {
+	if said, ok := errors.AsType[*op.Error](err); ok {
+		return said.Code
+	}
+	return ""
 }
 
 // serveView renders a view for the agent that the request names.
@@ -65,12 +81,14 @@ func (s *site) serveView(w http.ResponseWriter, r *http.Request, v view) {
 		s.fail(w, r, err)
 		return
 	}
-	s.render(w, http.StatusOK, v.Name, p)
+	s.render(w, http.StatusOK, p)
 }
 
-// newPage returns the page of a view without its data. It returns NotFound if the request names an agent that the caller cannot reach.
+// newPage returns the page of a view without its data. It returns an error if the request names an agent that the caller cannot reach.
 func (s *site) newPage(r *http.Request, v view) (page, error) {
-	p := page{View: v, Views: views, Version: s.version, Script: hasStatic(v.Name + ".js"), Style: hasStatic(v.Name + ".css"), HasToken: hasToken(r)}
+	p := page{View: v, Views: views, Version: s.version, HasToken: tokenOf(r) != ""}
+	_, p.Script = staticFile(v.Name + ".js")
+	_, p.Style = staticFile(v.Name + ".css")
 	agents, err := s.agents(r.Context())
 	if err != nil {
 		return p, err
@@ -83,31 +101,25 @@ func (s *site) newPage(r *http.Request, v view) (page, error) {
 		p.AgentParam = p.Agent
 	}
 	if p.Agent != "" && !slices.Contains(agents, p.Agent) {
-		return p, status.Errorf(codes.NotFound, "no agent %q", p.Agent)
+		return p, &op.Error{Code: "NOT_FOUND", Message: fmt.Sprintf("no agent %q", p.Agent)}
 	}
 	return p, nil
 }
 
 // agents returns the ids of the agents that the caller may reach.
 func (s *site) agents(ctx context.Context) ([]string, error) {
-	resp, err := s.memory.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
-	if status.Code(err) == codes.Unimplemented {
-		return nil, nil // a server without memories
-	}
-	if err != nil {
-		return nil, err
-	}
+	list, err := server.Notes.Agents.Call(ctx, s.conn, server.None{})
 	var ids []string
-	for _, a := range resp.GetAgents() {
-		ids = append(ids, a.GetId())
+	for _, a := range list {
+		ids = append(ids, a.ID)
 	}
-	return ids, nil
+	return ids, err
 }
 
 // render writes a page. The response has the status code. It panics if a template fails.
-func (s *site) render(w http.ResponseWriter, code int, name string, p page) {
+func (s *site) render(w http.ResponseWriter, code int, p page) {
 	var body bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&body, "layout.html", p); err != nil {
+	if err := templates[p.View.Name].ExecuteTemplate(&body, "layout.html", p); err != nil {
 		panic(err) // the server logs it and answers
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -124,53 +136,45 @@ func visible(r rune) rune {
 	return r
 }
 
+// redirect is the error of a request that another address answers.
+type redirect struct{ to string }
+
+// Error says where the answer is.
+func (r redirect) Error() string { return "see " + r.to }
+
 // fail answers with a page about err, or sends a caller without a valid token to the login.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.Canceled) {
-		return // the client is gone
-	}
-	var elsewhere redirect
-	if errors.As(err, &elsewhere) {
+	elsewhere, moved := errors.AsType[redirect](err)
+	said, _ := errors.AsType[*op.Error](err)
+	switch {
+	case errors.Is(err, context.Canceled): // the client is gone
+	case moved:
 		http.Redirect(w, r, elsewhere.to, http.StatusSeeOther)
-		return
-	}
-	if status.Code(err) == codes.Unauthenticated {
+	case codeOf(err) == "UNAUTHENTICATED":
 		http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
-		return
+	default:
+		about := cmp.Or(problems[codeOf(err)], unforeseen)
+		if said != nil {
+			about.Detail = said.Message
+		}
+		s.renderProblem(w, r, about)
 	}
-	s.renderProblem(w, r, problemOf(err))
-}
-
-// problemOf returns an error of a service as a page shows it.
-func problemOf(err error) problem {
-	p := problem{Status: http.StatusInternalServerError, Title: "Something went wrong", Detail: status.Convert(err).Message(),
-		Hint: "The log of the server has the cause."}
-	switch status.Code(err) {
-	case codes.NotFound:
-		p.Status, p.Title, p.Hint = http.StatusNotFound, "There is nothing here", "It may have been moved or deleted. The list of notes has what is there now."
-	case codes.InvalidArgument, codes.OutOfRange:
-		p.Status, p.Title, p.Hint = http.StatusBadRequest, "The address of this page is not valid", "Go back, or start from the list of notes."
-	case codes.PermissionDenied:
-		p.Status, p.Title, p.Hint = http.StatusForbidden, "Your token does not allow this", "Log in with another token."
-	case codes.Unavailable:
-		p.Status, p.Title, p.Hint = http.StatusServiceUnavailable, "The memory cannot be read now", "Try again in a moment."
-	case codes.ResourceExhausted, codes.DeadlineExceeded:
-		p.Status, p.Title, p.Hint = http.StatusServiceUnavailable, "The service is busy", "Try again in a moment."
-	}
-	return p
 }
 
 // renderProblem writes a page about a problem. Its navigation leads to the first agent, if the agents can be listed.
 func (s *site) renderProblem(w http.ResponseWriter, r *http.Request, about problem) {
-	p := page{View: view{Name: "problem", Title: about.Title}, Views: views, Version: s.version, HasToken: hasToken(r), Data: about}
+	p := page{View: view{Name: "problem", Title: about.Title}, Views: views, Version: s.version, HasToken: tokenOf(r) != "", Data: about}
 	if agents, err := s.agents(r.Context()); err == nil && len(agents) > 0 {
 		p.Agents, p.Agent = agents, agents[0]
 	}
-	s.render(w, about.Status, "problem", p)
+	s.render(w, about.Status, p)
 }
 
-// hasToken reports whether the request carries a token in a cookie.
-func hasToken(r *http.Request) bool {
+// tokenOf returns the token that a request carries in a cookie, empty if it carries none.
+func tokenOf(r *http.Request) string {
 	c, err := r.Cookie(httpapi.TokenCookie(r))
-	return err == nil && c.Value != ""
+	if err != nil {
+		return ""
+	}
+	return c.Value
 }

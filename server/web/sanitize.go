@@ -6,14 +6,13 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/microcosm-cc/bluemonday"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // policy keeps what notes may contain: text, its structure, and links to this page and the web. Images, forms, styles, scripts and
@@ -83,7 +82,7 @@ func rewrite(n *html.Node, links resolver) {
 		describeImage(n)
 	case atom.Input:
 		box := "☐ "
-		if hasAttr(n, "checked") {
+		if slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "checked" }) {
 			box = "☑ "
 		}
 		*n = html.Node{Type: html.TextNode, Data: box, Parent: n.Parent, PrevSibling: n.PrevSibling, NextSibling: n.NextSibling}
@@ -148,11 +147,13 @@ type resolver struct {
 	headings []heading
 }
 
-// newResolver returns the resolver of the note with a path and the links that the index knows of it.
-func newResolver(agent, notePath string, links *kiokuv1.Links) resolver {
-	r := resolver{agent: agent, folder: path.Dir(notePath), targets: map[string]string{}}
-	for _, l := range links.GetOutgoing() {
-		r.targets[l.GetTarget()] = l.GetToPath()
+// resolver returns the resolver of a note.
+func (n *note) resolver() resolver {
+	r := resolver{agent: n.Agent, folder: path.Dir(n.Path), targets: map[string]string{}}
+	if n.Links != nil {
+		for _, l := range n.Links.Out {
+			r.targets[l.Target] = l.To
+		}
 	}
 	return r
 }
@@ -242,21 +243,6 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-func hasAttr(n *html.Node, key string) bool {
-	for _, a := range n.Attr {
-		if a.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
 func setAttr(n *html.Node, key, value string) {
-	for i := range n.Attr {
-		if n.Attr[i].Key == key {
-			n.Attr[i].Val = value
-			return
-		}
-	}
-	n.Attr = append(n.Attr, html.Attribute{Key: key, Val: value})
+	n.Attr = append(slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key }), html.Attribute{Key: key, Val: value})
 }

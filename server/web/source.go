@@ -7,7 +7,8 @@ import (
 
 	"kioku/chunker"
 	"kioku/internal/text"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
 const (
@@ -49,26 +50,21 @@ func (s *site) readSource(ctx context.Context, agent, path string, from, want in
 
 // readFrom reads the part of a note that begins with a line.
 func (s *site) readFrom(ctx context.Context, agent, path string, from int) (source, error) {
-	src := source{Path: path, First: from}
-	size := 0
-	for next := from; next > 0 && size < pageBytes; {
-		got, err := s.memory.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: agent, Path: path, FromLine: int32(next), LineCount: 10_000})
+	src := source{Path: path, First: from, Next: from}
+	for size := 0; src.Next > 0 && size < pageBytes; {
+		got, err := server.Notes.Get.Call(ctx, s.conn, server.GetNote{
+			OfAgent: server.OfAgent{Agent: agent}, GetRequest: memory.GetRequest{Path: path, From: src.Next, Lines: 10_000},
+		})
 		if err != nil {
 			return source{}, err
 		}
-		src.Path, src.Total = got.GetPath(), int(got.GetTotalLineCount())
-		if got.GetLineCount() == 0 {
+		src.Path, src.Total, src.Next = got.Path, got.TotalLines, got.NextFrom
+		if got.Lines == 0 {
 			break
 		}
-		if next == from {
-			src.First = int(got.GetFromLine())
-		}
-		size += len(got.GetText())
-		src.Cut = src.Cut || got.GetTruncated() && got.GetLineCount() == 1 && utf8.RuneCountInString(got.GetText()) >= 12_000
-		clean := strings.TrimSuffix(text.Clean(got.GetText()), "\n")
-		src.Lines = append(src.Lines, strings.Split(clean, "\n")...)
-		next = int(got.GetNextLine())
-		src.Next = next
+		size += len(got.Text)
+		src.Cut = src.Cut || got.Truncated && got.Lines == 1 && utf8.RuneCountInString(got.Text) >= 12_000
+		src.Lines = append(src.Lines, strings.Split(strings.TrimSuffix(text.Clean(got.Text), "\n"), "\n")...)
 	}
 	src.endWithSection()
 	return src, nil

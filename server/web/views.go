@@ -3,6 +3,7 @@ package web
 import (
 	"embed"
 	"html/template"
+	"net/http"
 	"net/url"
 	"path"
 )
@@ -18,7 +19,7 @@ type view struct {
 	// Key, after g, goes to the view; empty for a view that the navigation does not list.
 	Key string
 	// load returns what the template shows; nil for a view that its script fills.
-	load loader
+	load func(s *site, r *http.Request, agent string) (any, error)
 }
 
 // views in the order of the navigation.

@@ -3,31 +3,29 @@ package web
 import (
 	"net/http"
 
-	"google.golang.org/grpc"
-
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/op"
 )
 
 // Options are what a page needs.
 type Options struct {
-	// Conn reaches the services as the caller of the HTTP request that a call's context belongs to.
-	Conn grpc.ClientConnInterface
+	// Operations answers operations as the caller of the HTTP request that a request's context belongs to.
+	Operations http.Handler
 	// Version of the program, shown at the foot of each page.
 	Version string
 }
 
 // site answers the requests for the page.
 type site struct {
-	memory  kiokuv1.MemoryServiceClient
+	conn    http.RoundTripper
 	version string
 }
 
-// New returns the handler of the page. It answers at /, /search, /notes, /note, /known, /timeline, /map, /turns, /council, /live, /static/, /login and
-// /logout, and with a page that says so anywhere else. Where the caller may not read, it redirects to /login.
+// New returns the handler of the page. It answers at the paths of the views, /static/, /login and /logout, and with a page that says so
+// anywhere else. Where the caller may not read, it redirects to /login.
 func New(opt Options) http.Handler {
-	s := &site{memory: kiokuv1.NewMemoryServiceClient(opt.Conn), version: opt.Version}
+	s := &site{conn: op.Local{Handler: opt.Operations}, version: opt.Version}
 	mux := http.NewServeMux()
-	mux.Handle("GET /static/", staticFiles())
+	mux.HandleFunc("GET /static/", serveStatic)
 	for _, v := range views {
 		mux.HandleFunc("GET "+v.pattern(), func(w http.ResponseWriter, r *http.Request) { s.serveView(w, r, v) })
 	}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // inline matches what the content policy forbids in a page: scripts and styles within it.
@@ -21,7 +21,7 @@ var inline = regexp.MustCompile(`(?i)<script(?:>| [^>]*[^>]*>[^<]+</script>)|<st
 // Every page has a strict content policy and contains nothing that it would forbid (C11).
 func TestPagesKeepToTheirPolicy(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{notes: map[string]string{"a.md": "# A\n"}}
+	c := &fakeMemory{notes: map[string]string{"a.md": "# A\n"}}
 	for _, path := range []string{"/", "/search", "/notes", "/timeline", "/map", "/turns", "/live", "/note?path=a.md", "/note?path=a.md&view=raw", "/nothing", "/login"} {
 		t.Run(path, func(t *testing.T) {
 			w := get(t, c, path)
@@ -45,8 +45,8 @@ func TestPagesKeepToTheirPolicy(t *testing.T) {
 func TestNamesReorderNothing(t *testing.T) {
 	t.Parallel()
 	odd := "fol\u2066der/a\u202egpj.md"
-	c := &fakeConn{notes: map[string]string{odd: "# A &#x202e;gnp.exe\n\n[b\u202eb](c.md)\n"}}
-	c.links = map[string]*kiokuv1.Links{odd: {Path: odd, Outgoing: []*kiokuv1.Link{{Target: "c\u202ed", Line: 3}}}}
+	c := &fakeMemory{notes: map[string]string{odd: "# A &#x202e;gnp.exe\n\n[b\u202eb](c.md)\n"}}
+	c.links = map[string][]memory.Link{odd: {{Target: "c\u202ed", Line: 3}}}
 	for _, path := range []string{"/notes", "/notes?find=%E2%80%AEx", "/note?path=" + url.QueryEscape(odd), "/note?view=raw&path=" + url.QueryEscape(odd), "/note?path=%E2%80%AE"} {
 		page := get(t, c, path).Body.String()
 		if !strings.Contains(page, "</html>") {
@@ -63,7 +63,7 @@ func TestNamesReorderNothing(t *testing.T) {
 
 func TestStaticFilesHaveTags(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{}
+	c := &fakeMemory{}
 	first := get(t, c, "/static/app.js")
 	if first.Code != http.StatusOK || !strings.HasPrefix(first.Header().Get("Content-Type"), "text/javascript") || first.Header().Get("ETag") == "" {
 		t.Fatalf("%d %v", first.Code, first.Header())
@@ -84,20 +84,19 @@ func TestErrorsArePages(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, path string
-		conn       *fakeConn
+		memory     *fakeMemory
 		code       int
 		want       string
 	}{
-		{"unknown path", "/nothing", &fakeConn{}, 404, "There is no such page"},
-		{"unknown note", "/note?path=x.md", &fakeConn{}, 404, "There is nothing here"},
-		{"unknown agent", "/search?agent=bob", &fakeConn{}, 404, "There is nothing here"},
-		{"no agent", "/", &fakeConn{agents: []string{}}, 200, "No agent yet"},
-		{"starting", "/", &fakeConn{err: status.Error(codes.Unavailable, "starting")}, 503, "cannot be read now"},
-		{"internal", "/", &fakeConn{err: status.Error(codes.Internal, "internal error 17")}, 500, "internal error 17"},
-		{"no memories", "/", &fakeConn{err: status.Error(codes.Unimplemented, "no")}, 200, "No agent yet"},
+		{"unknown path", "/nothing", &fakeMemory{}, 404, "There is no such page"},
+		{"unknown note", "/note?path=x.md", &fakeMemory{}, 404, "There is nothing here"},
+		{"unknown agent", "/search?agent=bob", &fakeMemory{}, 404, "There is nothing here"},
+		{"no agent", "/", &fakeMemory{agents: []string{}}, 200, "No agent yet"},
+		{"starting", "/", &fakeMemory{err: status.Error(codes.Unavailable, "starting")}, 503, "cannot be read now"},
+		{"internal", "/", &fakeMemory{err: status.Error(codes.Internal, "internal error 17")}, 500, "internal error 17"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := get(t, tc.conn, tc.path)
+			w := get(t, tc.memory, tc.path)
 			if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) || !strings.Contains(w.Body.String(), `<nav class="views"`) {
 				t.Errorf("%d, want %d with %q:\n%s", w.Code, tc.code, tc.want, w.Body)
 			}
@@ -108,7 +107,7 @@ func TestErrorsArePages(t *testing.T) {
 // With several agents each link names the one that is shown.
 func TestLinksNameTheAgentOfSeveral(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{agents: []string{"ann", "bob"}, notes: map[string]string{"a.md": "[b](b.md)\n"}}
+	c := &fakeMemory{agents: []string{"ann", "bob"}, notes: map[string]string{"a.md": "[b](b.md)\n"}}
 	page := get(t, c, "/note?agent=bob&path=a.md").Body.String()
 	for _, want := range []string{`href="/search?agent=bob"`, `<option selected>bob</option>`, `href="/note?agent=bob&amp;path=b.md"`, `data-agent="bob"`} {
 		if !strings.Contains(page, want) {
@@ -121,7 +120,7 @@ func TestLinksNameTheAgentOfSeveral(t *testing.T) {
 // valid, and goes on to where the caller wanted to go.
 func TestLoginKeepsAValidToken(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{token: "secret"}
+	c := &fakeMemory{token: "secret"}
 	w := get(t, c, "/search?q=tea")
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/login?next=%2Fsearch%3Fq%3Dtea" {
 		t.Fatalf("without a token: %d to %s", w.Code, w.Header().Get("Location"))
@@ -152,7 +151,7 @@ func TestLoginKeepsAValidToken(t *testing.T) {
 // A wrong token is forgotten, and the login says only that it is wrong.
 func TestLoginForgetsAWrongToken(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{token: "secret"}
+	c := &fakeMemory{token: "secret"}
 	for _, token := range []string{"hunter2", "", "with space", "sécret", `a"b`} {
 		w := ask(t, c, form("/login", url.Values{"token": {token}, "next": {"/notes"}}))
 		next := httptest.NewRequest("GET", w.Header().Get("Location"), nil)
@@ -174,7 +173,7 @@ func TestLoginForgetsAWrongToken(t *testing.T) {
 func TestLoginCookieIsSecureOverTLS(t *testing.T) {
 	t.Parallel()
 	r := form("https://kioku.example/login", url.Values{"token": {"secret"}})
-	if w := ask(t, &fakeConn{}, r); !w.Result().Cookies()[0].Secure {
+	if w := ask(t, &fakeMemory{}, r); !w.Result().Cookies()[0].Secure {
 		t.Errorf("%v", w.Result().Cookies())
 	}
 }
@@ -186,7 +185,7 @@ func TestLoginLeadsOnlyToThePage(t *testing.T) {
 		"/notes?agent=a": "/notes?agent=a", "": "/", "https://evil.example/": "/", "//evil.example/": "/", `/\evil.example`: "/", "javascript:alert(1)": "/",
 		"/login?next=/login": "/", "evil": "/", "/\t/evil.example": "/", "http:/evil": "/",
 	} {
-		if w := get(t, &fakeConn{}, "/login?next="+url.QueryEscape(next)); w.Header().Get("Location") != want {
+		if w := get(t, &fakeMemory{}, "/login?next="+url.QueryEscape(next)); w.Header().Get("Location") != want {
 			t.Errorf("next %q leads to %q, want %q", next, w.Header().Get("Location"), want)
 		}
 	}
@@ -243,7 +242,7 @@ func TestReaderLeadsLinksToNotes(t *testing.T) {
 	t.Parallel()
 	text := "# Top\n\n[[Lena]] [[Lena|her]] [[Kyoto#宿]] [[Nobody]] [b](../b c.md) [b](<../b c.md#part-two>) [top](#top) [web](https://example.org/) ![[Lena]] `[[code]]` [x](b.md?y=1)\n"
 	got := article(t, read(t, text,
-		&kiokuv1.Link{Target: "Lena", ToPath: "people/Lena.md"}, &kiokuv1.Link{Target: "Kyoto", ToPath: "travel/京都.md"}, &kiokuv1.Link{Target: "Nobody"}))
+		memory.Link{Target: "Lena", To: "people/Lena.md"}, memory.Link{Target: "Kyoto", To: "travel/京都.md"}, memory.Link{Target: "Nobody"}))
 	for _, want := range []string{
 		`<a href="/note?path=people%2FLena.md">Lena</a>`, `<a href="/note?path=people%2FLena.md">her</a>`, `<a href="/note?heading=%E5%AE%BF&amp;path=travel%2F%E4%BA%AC%E9%83%BD.md">Kyoto#宿</a>`,
 		`<span class="missing" title="no such note: Nobody">Nobody</span>`, `<a href="/note?heading=part-two&amp;path=b+c.md">b</a>`, `<a href="#L1">top</a>`,
@@ -258,7 +257,7 @@ func TestReaderLeadsLinksToNotes(t *testing.T) {
 // A link to a heading of a note leads to its line.
 func TestReaderFindsHeadings(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{notes: map[string]string{"a.md": "---\ntitle: A\n---\n# One\n\ntext\n\n## Über *uns*!\n"}}
+	c := &fakeMemory{notes: map[string]string{"a.md": "---\ntitle: A\n---\n# One\n\ntext\n\n## Über *uns*!\n"}}
 	for _, heading := range []string{"Über uns!", "über-uns"} {
 		w := get(t, c, "/note?path=a.md&heading="+url.QueryEscape(heading))
 		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/note?path=a.md#L8" {
@@ -274,7 +273,7 @@ func TestReaderFindsHeadings(t *testing.T) {
 func TestReaderNumbersBlocks(t *testing.T) {
 	t.Parallel()
 	text := "---\ntitle: T\ntags: [a, b]\nauthor:\n  name: N\n---\n# Head\n\none\ntwo\n\n- item\n- more\n  lines\n\n```\ncode\n```\n\n| a |\n|---|\n| b |\n"
-	c := &fakeConn{notes: map[string]string{"a.md": text}}
+	c := &fakeMemory{notes: map[string]string{"a.md": text}}
 	page := get(t, c, "/note?path=a.md&lines=13-14").Body.String()
 	for _, want := range []string{
 		`<h1 id="L7" data-line="7-7"`, `<p id="L9" data-line="9-10"`, `<li id="L12" data-line="12-12"`, `<li id="L13" data-line="13-14" dir="auto" class="hit"`,
@@ -296,7 +295,7 @@ func TestReaderShowsHugeNotesInParts(t *testing.T) {
 	for i := range 3000 {
 		text.WriteString("## Section " + strings.Repeat("x", i%7) + "\n\n" + strings.Repeat("words and words ", 12) + "\n\n```\n## no heading\n```\n\n")
 	}
-	c := &fakeConn{notes: map[string]string{"big.md": text.String()}}
+	c := &fakeMemory{notes: map[string]string{"big.md": text.String()}}
 	page := get(t, c, "/note?path=big.md").Body.String()
 	next := regexp.MustCompile(`from=(\d+)[^>]*rel="next"`).FindStringSubmatch(page)
 	if next == nil || len(page) > 2<<20 {
@@ -315,7 +314,7 @@ func TestReaderShowsHugeNotesInParts(t *testing.T) {
 func TestReaderIsNotSlowedDown(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"[", "![", "[[", "*a_", "**a", "`a", "<", "<div>", "> ", "- ", "[a](", "~~", "![[", "[a]: x\n", "| a ", "[^1]", "1. ", "    a\n", "\t", "(", "http://a.b/"} {
-		c := &fakeConn{notes: map[string]string{"short.md": strings.Repeat(unit, 9_000/len(unit)) + "\n", "long.md": strings.Repeat(unit, 90_000/len(unit)) + "\n"}}
+		c := &fakeMemory{notes: map[string]string{"short.md": strings.Repeat(unit, 9_000/len(unit)) + "\n", "long.md": strings.Repeat(unit, 90_000/len(unit)) + "\n"}}
 		render := func(note string) time.Duration {
 			begun := time.Now()
 			if page := get(t, c, "/note?path="+note).Body.String(); !strings.Contains(page, "</html>") {
@@ -334,7 +333,7 @@ func TestReaderIsNotSlowedDown(t *testing.T) {
 // Raw notes are escaped and have the numbers of their lines.
 func TestReaderShowsTheTextAsItIsWritten(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{notes: map[string]string{"a.md": "one\n<script>alert(1)</script>\n\x1b[31mred\n"}}
+	c := &fakeMemory{notes: map[string]string{"a.md": "one\n<script>alert(1)</script>\n\x1b[31mred\n"}}
 	page := get(t, c, "/note?path=a.md&view=raw&lines=2").Body.String()
 	if !strings.Contains(page, `<div id="L2" data-line="2-2" class="hit"><span class="no" data-no="2"></span><span class="text" dir="auto">&lt;script&gt;alert(1)&lt;/script&gt;</span>`) ||
 		strings.Contains(page, "\x1b") || !strings.Contains(page, ">red</span>") {
@@ -344,12 +343,12 @@ func TestReaderShowsTheTextAsItIsWritten(t *testing.T) {
 
 func TestNotesAreListed(t *testing.T) {
 	t.Parallel()
-	c := &fakeConn{notes: map[string]string{`a"b<c>.md`: "x"}}
+	c := &fakeMemory{notes: map[string]string{`a"b<c>.md`: "x"}}
 	page := get(t, c, "/notes").Body.String()
 	if !strings.Contains(page, `href="/note?path=a%22b%3Cc%3E.md"`) || !strings.Contains(page, `a&#34;b&lt;c&gt;.md</a>`) {
 		t.Errorf("the page is\n%s", page)
 	}
-	if page = get(t, &fakeConn{}, "/notes?find=zz").Body.String(); !strings.Contains(page, "No note is called like that") {
+	if page = get(t, &fakeMemory{}, "/notes?find=zz").Body.String(); !strings.Contains(page, "No note is called like that") {
 		t.Errorf("nothing found:\n%s", page)
 	}
 }

@@ -34,6 +34,7 @@ var budgets = map[string]int{
 	"derive/store":      3_690,
 	"council":           10_960, // on its way to 8,200
 	"llm":               4_190,  // with ask, for council and derive
+	"server/web":        1_400,
 }
 
 // Each room keeps to its figure.

@@ -168,7 +168,7 @@ func TestReader(t *testing.T) {
 func TestOverviewBeforeTheFirstSync(t *testing.T) {
 	t.Parallel()
 	b := newTab(t, serve(t, sample).indexed(t, indexedSample))
-	b.answer("/v1/status", `got => { got.watchMode = "off"; got.watchNote = "" }`)
+	b.answer("/v1/status", `got => { got.sync.watch_mode = "off"; got.sync.watch_note = "" }`)
 	b.open("/")
 	b.wait(`document.querySelector(".facts-grid")`)
 	b.wantText("not yet", "once the first sync is done")

@@ -107,7 +107,7 @@ func errorOf(body []byte, status int) error {
 	return said.Error
 }
 
-// escapePath escapes the parts of a path, and those that a server would take for a folder above.
+// escapePath escapes the parts of a path, those that a server would take for a folder above, and slashes that it would drop.
 func escapePath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -115,7 +115,11 @@ func escapePath(path string) string {
 			parts[i] = strings.ReplaceAll(part, ".", "%2E")
 		}
 	}
-	return strings.Join(parts, "/")
+	escaped := strings.ReplaceAll(strings.Join(parts, "/"), "//", "%2F%2F")
+	if rest, absolute := strings.CutPrefix(escaped, "/"); absolute {
+		return "%2F" + rest
+	}
+	return escaped
 }
 
 // request returns the request of an operation.

@@ -129,6 +129,26 @@ func TestOperationAnswersThroughEveryDoor(t *testing.T) {
 	}
 }
 
+// The path of a file arrives as it is, whatever it looks like in an address.
+func TestOperationTakesAnyPath(t *testing.T) {
+	t.Parallel()
+	type file struct {
+		Path string `json:"path"`
+	}
+	read := op.New("read", "GET /v1/notes/{path...}", "read", "Reads a file.", func(_ context.Context, in file) (file, error) { return in, nil })
+	mux := http.NewServeMux()
+	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, _ op.About, _ any, run func(context.Context) error) {
+		if err := run(r.Context()); err != nil {
+			t.Error(err)
+		}
+	}, func(_ http.ResponseWriter, _ *http.Request, err error) { t.Error(err) }, read)
+	for _, path := range []string{"a.md", "a/b c?.md", "/home/ann/notes/a.md", "//a//b.md", "../a/./b", "..", "a%2Fb", "a\u2066/b/"} {
+		if got, err := read.Call(t.Context(), op.Local{Handler: mux}, file{path}); err != nil || got.Path != path {
+			t.Errorf("%q arrives as %q, %v", path, got.Path, err)
+		}
+	}
+}
+
 // toServer sends requests to a test server.
 type toServer struct{ url string }
 

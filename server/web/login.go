@@ -27,13 +27,14 @@ type login struct {
 func (s *site) serveLogin(w http.ResponseWriter, r *http.Request) {
 	next := ownAddress(r.URL.Query().Get("next"))
 	_, err := s.agents(r.Context())
+	code, _ := codeOf(err)
 	switch {
 	case err == nil:
 		if token := tokenOf(r); token != "" {
 			http.SetCookie(w, tokenCookieOf(r, token, int(loginAge.Seconds())))
 		}
 		http.Redirect(w, r, next, http.StatusSeeOther)
-	case codeOf(err) != "UNAUTHENTICATED":
+	case code != "UNAUTHENTICATED":
 		s.fail(w, r, err)
 	default:
 		data := login{Next: next, Wrong: r.URL.Query().Has("check")}

@@ -2,8 +2,10 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,8 +57,12 @@ var markdown = goldmark.New(
 )
 
 // renderMarkdown renders lines of a note, of which the first has the number first. Blocks with lines in hit are marked. links tells
-// where the links of the note lead to. Each entry is rendered by itself, so that it leaves nothing open. It returns an error for a text that nests too deep.
+// where the links of the note lead to. Each entry is rendered by itself, so that it leaves nothing open. It returns an error for a text
+// that nests too deep or would take too long.
 func renderMarkdown(src string, first int, hit lineRange, links resolver) (rendered, error) {
+	if err := checkMarks(src); err != nil {
+		return rendered{}, err
+	}
 	var out rendered
 	var docs []ast.Node
 	entries := entriesOf(src)
@@ -82,6 +88,32 @@ func renderMarkdown(src string, first int, hit lineRange, links resolver) (rende
 		out.HTML += safe
 	}
 	return out, nil
+}
+
+// maxMarks is the maximum number of characters of a paragraph that begin or end inline marks. The parser takes quadratic time for
+// some of them.
+const maxMarks = 4000
+
+// tooDeep matches the start of a line with which more quotations and lists begin than blocks may be deep.
+var tooDeep = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){%d}`, maxNesting+1))
+
+// checkMarks returns why a text would take too long to render, nil if it would not.
+func checkMarks(src string) error {
+	if tooDeep.MatchString(src) {
+		return fmt.Errorf("a line nests lists or quotations more than %d deep", maxNesting)
+	}
+	for paragraph := range strings.SplitSeq(src, "\n\n") {
+		marks := 0
+		for _, c := range []byte(paragraph) {
+			if strings.IndexByte("[]()*_`<>!~", c) >= 0 {
+				marks++
+			}
+		}
+		if marks > maxMarks {
+			return errors.New("a paragraph has too many marks to render")
+		}
+	}
+	return nil
 }
 
 // entriesOf cuts a text before each entry.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -68,64 +67,20 @@ func loadNote(s *site, r *http.Request, agent string) (any, error) {
 // render fills in the HTML or, if the text cannot be rendered, why it is shown as it is.
 func (n *note) render() {
 	src, first := n.text(), n.First
-	if n.First == 1 {
+	if n.First == 1 && !n.Raw {
 		fields, lines := frontMatter(src)
-		if !n.Raw {
-			n.Fields = fields
-			src, first = strings.Join(n.Lines[lines:], "\n")+"\n", lines+1
-		}
-	}
-	if !n.Raw {
-		n.WhyRaw = unrenderable(src)
-		n.Raw = n.WhyRaw != ""
+		n.Fields, first = fields, lines+1
+		src = strings.Join(n.Lines[lines:], "\n") + "\n"
 	}
 	if !n.Raw {
 		var err error
 		if n.rendered, err = renderMarkdown(src, first, n.Hit, n.resolver()); err != nil {
-			n.Raw, n.WhyRaw = true, "The note is shown as it is: "+err.Error()+"."
+			n.Raw, n.WhyRaw = true, err.Error()
 		}
 	}
 	if n.Raw {
-		n.Fields, n.HTML, n.Outline = nil, "", rawOutline(n.source)
+		n.Fields, n.rendered = nil, rendered{Outline: rawOutline(n.source)}
 	}
-}
-
-// maxMarks is the maximum number of characters of a paragraph that begin or end inline marks. The parser takes quadratic time for
-// some of them.
-const maxMarks = 4000
-
-// container matches the mark of a quotation or list at the start of a line.
-var container = regexp.MustCompile(`^[ \t]*(?:>|[-+*]|\d{1,9}[.)])`)
-
-// nesting returns how many quotations and lists begin on a line.
-func nesting(line string) int {
-	n := 0
-	for mark := container.FindString(line); mark != ""; mark = container.FindString(line) {
-		line = line[len(mark):]
-		n++
-	}
-	return n
-}
-
-// unrenderable returns why a text is not rendered, empty if it can be.
-func unrenderable(src string) string {
-	for line := range strings.Lines(src) {
-		if nesting(line) > maxNesting {
-			return fmt.Sprintf("The note is shown as it is: a line nests lists or quotations more than %d deep.", maxNesting)
-		}
-	}
-	for paragraph := range strings.SplitSeq(src, "\n\n") {
-		marks := 0
-		for _, c := range []byte(paragraph) {
-			if strings.IndexByte("[]()*_`<>!~", c) >= 0 {
-				marks++
-			}
-		}
-		if marks > maxMarks {
-			return "The note is shown as it is: a paragraph has too many marks to render."
-		}
-	}
-	return ""
 }
 
 // rawOutline returns the headings of a text by its lines.
@@ -161,7 +116,7 @@ func (s *site) lookUp(ctx context.Context, agent string, n *note) error {
 	links, err := server.Notes.Links.Call(ctx, s.conn, server.AgentPath{OfAgent: of, Path: n.Path})
 	if err == nil {
 		n.Links = &links
-	} else if code := codeOf(err); code != "NOT_FOUND" && code != "INVALID_ARGUMENT" {
+	} else if code, _ := codeOf(err); code != "NOT_FOUND" && code != "INVALID_ARGUMENT" {
 		return err
 	}
 	// The path itself is the first of those that begin with it.
@@ -227,24 +182,8 @@ func (n note) LinkTo(path string, line int) string {
 	return at
 }
 
-// SearchFor returns the address of a search for notes in a folder.
-func (n note) SearchFor(folder string) string {
-	return link("/notes", "agent", n.Agent, "folder", folder)
-}
+// Number returns the number of a line by its index.
+func (n note) Number(i int) int { return n.First + i }
 
-// Numbered returns the lines with their numbers, for the view of the text as it is.
-func (n note) Numbered() []numbered {
-	lines := make([]numbered, len(n.Lines))
-	for i, line := range n.Lines {
-		at := n.First + i
-		lines[i] = numbered{Number: at, Text: line, Hit: lineRange{at, at}.overlaps(n.Hit)}
-	}
-	return lines
-}
-
-// numbered is a line with its number. Hit is true for a line that the search found.
-type numbered struct {
-	Number int
-	Text   string
-	Hit    bool
-}
+// Found reports whether a line is among those of the hit.
+func (n note) Found(line int) bool { return lineRange{line, line}.overlaps(n.Hit) }

@@ -28,14 +28,18 @@ type page struct {
 	Agent string
 	// AgentParam is Agent if links have to name it, because there are several.
 	AgentParam string
-	// Script and Style report whether the view has these files.
-	Script, Style bool
 	// HasToken is true if the caller has logged in on this page.
 	HasToken bool
 	// Version of the program.
 	Version string
 	// Data of the view.
 	Data any
+}
+
+// Has reports whether the view has a static file of a kind, ".js" or ".css".
+func (p page) Has(kind string) bool {
+	_, found := staticFile(p.View.Name + kind)
+	return found
 }
 
 // problem is an error as a page shows it.
@@ -63,12 +67,12 @@ var problems = map[string]problem{
 // unforeseen is the problem of any other error.
 var unforeseen = problem{http.StatusInternalServerError, "Something went wrong", "The log of the server has the cause.", ""}
 
-// codeOf returns the code of the error of an operation, empty for others.
-func codeOf(err error) string {
+// codeOf returns the code of the error of an operation, and what it says; empty for others.
+func codeOf(err error) (code, message string) {
 	if said, ok := errors.AsType[*op.Error](err); ok {
-		return said.Code
+		return said.Code, said.Message
 	}
-	return ""
+	return "", ""
 }
 
 // serveView renders a view for the agent that the request names.
@@ -84,26 +88,23 @@ func (s *site) serveView(w http.ResponseWriter, r *http.Request, v view) {
 	s.render(w, http.StatusOK, p)
 }
 
-// newPage returns the page of a view without its data. It returns an error if the request names an agent that the caller cannot reach.
+// newPage returns the page of a view without its data: for the agent that the request names, else for the first. It returns an error if the
+// caller cannot reach the agent, with a page for the first.
 func (s *site) newPage(r *http.Request, v view) (page, error) {
 	p := page{View: v, Views: views, Version: s.version, HasToken: tokenOf(r) != ""}
-	_, p.Script = staticFile(v.Name + ".js")
-	_, p.Style = staticFile(v.Name + ".css")
-	agents, err := s.agents(r.Context())
-	if err != nil {
-		return p, err
+	var err error
+	if p.Agents, err = s.agents(r.Context()); err == nil && len(p.Agents) > 0 {
+		p.Agent = p.Agents[0]
 	}
-	p.Agents, p.Agent = agents, r.URL.Query().Get("agent")
-	if p.Agent == "" && len(agents) > 0 {
-		p.Agent = agents[0]
+	if asked := r.URL.Query().Get("agent"); slices.Contains(p.Agents, asked) {
+		p.Agent = asked
+	} else if asked != "" && err == nil {
+		err = &op.Error{Code: "NOT_FOUND", Message: fmt.Sprintf("no agent %q", asked)}
 	}
-	if len(agents) > 1 {
+	if len(p.Agents) > 1 {
 		p.AgentParam = p.Agent
 	}
-	if p.Agent != "" && !slices.Contains(agents, p.Agent) {
-		return p, &op.Error{Code: "NOT_FOUND", Message: fmt.Sprintf("no agent %q", p.Agent)}
-	}
-	return p, nil
+	return p, err
 }
 
 // agents returns the ids of the agents that the caller may reach.
@@ -124,16 +125,15 @@ func (s *site) render(w http.ResponseWriter, code int, p page) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(bytes.Map(visible, body.Bytes())) // the client may be gone
-}
-
-// visible drops the characters that would control a terminal or reorder the text around them, such as those in the name of a note. Addresses
-// keep them, because they are escaped there.
-func visible(r rune) rune {
-	if text.Forbidden(r) {
-		return -1
+	// Characters that would control a terminal or reorder the text around them, such as those in the name of a note, are dropped.
+	// Addresses keep them, because they are escaped there.
+	visible := func(r rune) rune {
+		if text.Forbidden(r) {
+			return -1
+		}
+		return r
 	}
-	return r
+	_, _ = w.Write(bytes.Map(visible, body.Bytes())) // the client may be gone
 }
 
 // redirect is the error of a request that another address answers.
@@ -145,28 +145,24 @@ func (r redirect) Error() string { return "see " + r.to }
 // fail answers with a page about err, or sends a caller without a valid token to the login.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	elsewhere, moved := errors.AsType[redirect](err)
-	said, _ := errors.AsType[*op.Error](err)
+	code, message := codeOf(err)
 	switch {
 	case errors.Is(err, context.Canceled): // the client is gone
 	case moved:
 		http.Redirect(w, r, elsewhere.to, http.StatusSeeOther)
-	case codeOf(err) == "UNAUTHENTICATED":
+	case code == "UNAUTHENTICATED":
 		http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 	default:
-		about := cmp.Or(problems[codeOf(err)], unforeseen)
-		if said != nil {
-			about.Detail = said.Message
-		}
+		about := cmp.Or(problems[code], unforeseen)
+		about.Detail = message
 		s.renderProblem(w, r, about)
 	}
 }
 
-// renderProblem writes a page about a problem. Its navigation leads to the first agent, if the agents can be listed.
+// renderProblem writes a page about a problem.
 func (s *site) renderProblem(w http.ResponseWriter, r *http.Request, about problem) {
-	p := page{View: view{Name: "problem", Title: about.Title}, Views: views, Version: s.version, HasToken: tokenOf(r) != "", Data: about}
-	if agents, err := s.agents(r.Context()); err == nil && len(agents) > 0 {
-		p.Agents, p.Agent = agents, agents[0]
-	}
+	p, _ := s.newPage(r, view{Name: "problem", Title: about.Title}) // what keeps it from an agent may be the problem
+	p.Data = about
 	s.render(w, about.Status, p)
 }
 

@@ -38,17 +38,22 @@ export function noteHref(path, from = 0, to = from, about = "") {
 	return from ? `${at}#L${from}` : at;
 }
 
-// api reads from /v1/ for the current agent. It throws an ApiError for an answer that is no success, and an AbortError if
-// options.signal aborts. With options.everybody the request names no agent. A caller without a valid token is sent to the login.
+// inPath returns the path of a note as a part of the path of an address.
+export const inPath = (path) => path.split("/").map(encodeURIComponent).join("/").replace(/^\//, "%2F");
+
+// api calls an operation of /v1/ for the current agent: with a query, or with options.body. It throws an ApiError for an answer that is no
+// success, and an AbortError if options.signal aborts. With options.everybody the request names no agent. A caller without a valid token is
+// sent to the login.
 export async function api(path, params = {}, options = {}) {
 	const init = { signal: options.signal, headers: { Accept: "application/json" }, credentials: "same-origin" };
+	const own = options.everybody ? {} : { agent };
 	let at = `/v1/${path}`;
 	if (options.body) {
 		init.method = "POST";
 		init.headers["Content-Type"] = "application/json";
-		init.body = JSON.stringify(options.body);
+		init.body = JSON.stringify({ ...own, ...options.body });
 	} else {
-		at = url(at, { agent: options.everybody ? "" : agent, ...params });
+		at = url(at, { ...own, ...params });
 	}
 	let response;
 	try {
@@ -144,6 +149,12 @@ export function bytes(n) {
 		i++;
 	}
 	return `${i ? decimals.format(n) : numbers.format(n)} ${units[i]}`;
+}
+
+// seconds returns a duration such as "1m2.5s" or "3.2ms" in seconds; 0 without one.
+export function seconds(duration) {
+	const lengths = { h: 3600, m: 60, s: 1, ms: 1e-3, "µs": 1e-6, ns: 1e-9 };
+	return [...(duration || "").matchAll(/([\d.]+)(ms|µs|ns|h|m|s)/g)].reduce((sum, [, n, unit]) => sum + n * lengths[unit], 0);
 }
 
 // ago returns how long ago a time was, as "3 minutes ago"; "never" without one.

@@ -21,13 +21,13 @@ function setState(text, tone = "") {
 }
 
 function row(e) {
-	const time = new Date(e.eventTime || Date.now());
+	const time = new Date(e.time || Date.now());
 	return h("li", { class: bad.has(e.kind) ? "event bad" : "event" },
 		h("time", { class: "num small muted", datetime: time.toISOString() }, time.toLocaleTimeString("en-GB")),
 		h("span", { class: "kind" }, kinds[e.kind] || e.kind.replaceAll("_", " ")),
 		h("span", { class: "what" },
 			e.path && (readable.has(e.kind) ? h("a", { class: "path", href: noteHref(e.path), "data-step": true, dir: "auto" }, clean(e.path)) : h("span", { class: "path", dir: "auto" }, clean(e.path))),
-			e.chunkCount > 0 && h("span", { class: "small muted num" }, ` ${count(e.chunkCount, "chunk")}`),
+			e.chunks > 0 && h("span", { class: "small muted num" }, ` ${count(e.chunks, "chunk")}`),
 			e.text && h("span", { class: "small", dir: "auto" }, ` ${clean(e.text)}`)));
 }
 
@@ -49,10 +49,7 @@ function connect() {
 	setState("connecting…");
 	source = new EventSource(url("/v1/events", { agent }));
 	source.onopen = () => setState("connected", "good");
-	source.onmessage = (m) => {
-		const { event } = JSON.parse(m.data);
-		if (event) add(event);
-	};
+	source.onmessage = (m) => add(JSON.parse(m.data));
 	source.addEventListener("failure", (m) => {
 		const { error } = JSON.parse(m.data);
 		add({ kind: "events_lost", text: `The stream ended: ${error?.message || "no reason was given"}. Events until it is back are missing here.` });

@@ -12,8 +12,8 @@ const phases = { reading: "Reading the notes", neighbors: "Looking for passages 
 
 async function load() {
 	try {
-		const got = await api("map", { knownVersion: map?.version });
-		if (got.points) {
+		const got = await api("map", { known_version: map?.version });
+		if (got.points.length) {
 			map = got;
 			begin();
 		}
@@ -50,9 +50,9 @@ function showEmpty() {
 }
 
 function about(got) {
-	const n = map?.points.x.length;
+	const n = map?.points.length;
 	if (!n) return;
-	const total = got.totalChunkCount;
+	const total = got.total_chunks;
 	const sample = total > n && n >= mostPoints ? `a sample of ${count(n, "passage")} of ${number(total)}` : count(n, "passage");
 	const older = got.computing ? " A newer map is being made." : total !== n && n < mostPoints ? ` There are ${number(total)} by now; the map follows when it is its turn.` : "";
 	const basis = map.basis === "vectors" ? "near each other if they mean the same" : "near each other if they share telling words";
@@ -65,7 +65,7 @@ function begin() {
 	stage.hidden = false;
 	const first = !plane;
 	plane ||= new Plane(canvas, placeTip);
-	plane.setPoints(Float32Array.from(map.points.x), Float32Array.from(map.points.y));
+	plane.setPoints(Float32Array.from(map.points, (p) => p.x), Float32Array.from(map.points, (p) => p.y));
 	const tops = clusterTops();
 	plane.labels = map.clusters.map((c, k) => ({ x: c.x, y: c.y, top: tops[k], text: clean(c.terms.slice(0, 2).join(" · ")), long: clean(c.terms.join(" · ")) })).filter((l) => l.text);
 	select(-1);
@@ -83,7 +83,7 @@ function begin() {
 // clusterTops returns the y above which only a twentieth of the points of each cluster are.
 function clusterTops() {
 	const ys = map.clusters.map(() => []);
-	map.points.cluster.forEach((c, i) => c >= 0 && ys[c].push(map.points.y[i]));
+	for (const p of map.points) if (p.cluster >= 0) ys[p.cluster].push(p.y);
 	return ys.map((all, k) => (all.length ? Math.min(all.sort((a, b) => a - b)[Math.floor(all.length / 20)], map.clusters[k].y) : map.clusters[k].y));
 }
 
@@ -97,12 +97,12 @@ function paint() {
 
 // groupers return the name of the group of each point, "" for none, in the order of the legend if it matters.
 const groupers = {
-	cluster: () => ({ of: (i) => { const c = map.clusters[map.points.cluster[i]]; return c ? clean(c.terms.slice(0, 2).join(" · ")) || `cluster ${map.points.cluster[i] + 1}` : ""; }, none: "in no cluster" }),
+	cluster: () => ({ of: (i) => { const k = map.points[i].cluster, c = map.clusters[k]; return c ? clean(c.terms.slice(0, 2).join(" · ")) || `cluster ${k + 1}` : ""; }, none: "in no cluster" }),
 	folder: () => { const depth = commonDepth(); return { of: (i) => fileOf(i).path.split("/").slice(depth, -1)[0] || "(top)", none: "other folders" }; },
 	tag: () => {
-		const counts = tally(map.points.file, (f) => map.files[f].tags || []);
+		const counts = tally(map.points, (p) => map.files[p.file].tags);
 		const top = counts.slice(0, 8).map(([name]) => name);
-		return { of: (i) => top.find((t) => fileOf(i).tags?.includes(t)) || "", none: counts.length ? "other or no tag" : "no tag" };
+		return { of: (i) => top.find((t) => fileOf(i).tags.includes(t)) || "", none: counts.length ? "other or no tag" : "no tag" };
 	},
 	age: () => {
 		const now = Date.now(), names = ["this week", "this month", "this quarter", "this year", "older"], days = [7, 31, 92, 366, Infinity];
@@ -110,10 +110,9 @@ const groupers = {
 	},
 };
 
-const fileOf = (i) => map.files[map.points.file[i]];
-const dateOf = (i) => map.dates[map.points.date[i]] || "";
+const fileOf = (i) => map.files[map.points[i].file];
 function timeOf(i) {
-	const t = Date.parse(dateOf(i) || fileOf(i).modificationTime || "");
+	const t = Date.parse(map.points[i].date || fileOf(i).modification_time || "");
 	return Number.isNaN(t) ? 0 : t;
 }
 
@@ -134,7 +133,7 @@ function tally(items, namesOf) {
 
 function colourBy(by) {
 	const g = groupers[by]();
-	const names = map.points.x.map((_, i) => g.of(i));
+	const names = map.points.map((_, i) => g.of(i));
 	let counts = tally(names, (n) => (n ? [n] : []));
 	if (g.order) counts.sort((a, b) => g.order.indexOf(a[0]) - g.order.indexOf(b[0]));
 	// Clusters beyond the eighth take the colours again: they lie apart, and their names are on the map.
@@ -172,7 +171,7 @@ function listClusters() {
 	const at = $("clusters");
 	at.hidden = !map.clusters.length;
 	const files = map.clusters.map(() => new Map());
-	map.points.cluster.forEach((c, i) => c >= 0 && files[c].set(map.points.file[i], (files[c].get(map.points.file[i]) || 0) + 1));
+	for (const p of map.points) if (p.cluster >= 0) files[p.cluster].set(p.file, (files[p.cluster].get(p.file) || 0) + 1);
 	replace(at, h("h2", {}, "Clusters"), h("p", { class: "small muted" }, "The same as a list: what lies together, and the notes with the most passages there."),
 		h("div", {}, map.clusters.map((c, k) => h("section", {},
 			h("h3", {}, h("span", { class: `sw k${k % 8}` }), words("span", {}, c.terms.slice(0, 3).join(" · ") || `Cluster ${k + 1}`)),
@@ -191,17 +190,17 @@ function select(i, touch) {
 	tip.hidden = i < 0;
 	tip.classList.toggle("touch", Boolean(touch));
 	if (i >= 0) {
-		const f = fileOf(i), p = map.points;
-		const heading = (map.headings[p.heading[i]] || "").split(" > ").pop().replace(/^#+ /, "");
+		const f = fileOf(i), p = map.points[i];
+		const heading = p.heading.split(" > ").pop().replace(/^#+ /, "");
 		replace(tip, words("b", {}, f.title || f.path.split("/").pop().replace(/\.md$/, "")), heading && heading !== f.title && words("span", {}, heading),
-			words("span", { class: "path" }, `${f.path}:${p.startLine[i]}–${p.endLine[i]}`), (dateOf(i) || f.tags?.length > 0) && h("span", {}, [day(dateOf(i)), ...(f.tags || []).slice(0, 4).map((t) => `#${clean(t)}`)].filter(Boolean).join(" · ")),
+			words("span", { class: "path" }, `${f.path}:${p.start_line}–${p.end_line}`), (p.date || f.tags.length > 0) && h("span", {}, [day(p.date), ...f.tags.slice(0, 4).map((t) => `#${clean(t)}`)].filter(Boolean).join(" · ")),
 			touch && h("a", { href: addressOf(i) }, "Open the note"));
 	}
 	placeTip();
 	plane.request();
 }
 
-const addressOf = (i) => noteHref(fileOf(i).path, map.points.startLine[i], map.points.endLine[i], query);
+const addressOf = (i) => noteHref(fileOf(i).path, map.points[i].start_line, map.points[i].end_line, query);
 
 function placeTip() {
 	if (tip.hidden || !plane || plane.selected < 0) return;
@@ -298,12 +297,12 @@ function listen() {
 
 // Search hits light up.
 
-const find = latest((signal, q) => api("search", { query: q, maxResults: 50, granularity: "chunk" }, { signal }));
+const find = latest((signal, q) => api("search", { query: q, max_results: 50, granularity: "chunk" }, { signal }));
 
 async function lightUp() {
 	plane.lit.clear();
 	if (!query) {
-		about({ totalChunkCount: map.totalChunkCount });
+		about({ total_chunks: map.total_chunks });
 		return plane.request();
 	}
 	try {
@@ -316,10 +315,9 @@ async function lightUp() {
 			const f = of.get(r.path);
 			if (f !== undefined) wanted.set(f, (wanted.get(f) || []).concat([[r.startLine, r.endLine]]));
 		}
-		const p = map.points;
-		for (let i = 0; i < p.x.length; i++) {
-			if (wanted.get(p.file[i])?.some(([from, to]) => p.startLine[i] === from && p.endLine[i] === to || p.startLine[i] <= from && to <= p.endLine[i])) plane.lit.add(i);
-		}
+		map.points.forEach((p, i) => {
+			if (wanted.get(p.file)?.some(([from, to]) => p.start_line <= from && to <= p.end_line)) plane.lit.add(i);
+		});
 		$("about").textContent = plane.lit.size ? `${count(plane.lit.size, "passage")} lit up.` : "Nothing found.";
 		plane.request();
 	} catch (err) {

@@ -1,12 +1,11 @@
 // What the reader adds to a note on request: the borders of its chunks, and what a search matched in it.
-import { agent, api, clean, count, errorBox, h, replace } from "/static/app.js";
+import { api, clean, count, errorBox, h, inPath, replace } from "/static/app.js";
 import { markIn, termsOf } from "/static/highlight.js";
 import { bar, legend, trace } from "/static/score.js";
 
 const note = document.querySelector(".note");
 const text = document.getElementById("text");
 const { path, query } = note.dataset;
-const encoded = path.split("/").map(encodeURIComponent).join("/");
 
 // Elements of the text with the range of their lines, in order.
 const blocks = [...text.querySelectorAll("[data-line]")].map((el) => {
@@ -20,9 +19,9 @@ const button = document.getElementById("chunks");
 
 // borderOf returns the element that tells of a chunk.
 function borderOf(c, i, all) {
-	const overlap = i > 0 ? all[i - 1].endLine - c.startLine + 1 : 0;
+	const overlap = i > 0 ? all[i - 1].end_line - c.start_line + 1 : 0;
 	const parts = [
-		`Chunk ${i + 1} of ${all.length}`, `lines ${c.startLine}–${c.endLine}`, `about ${count(c.tokenCount, "token")}`, c.embedded ? "vector" : "no vector",
+		`Chunk ${i + 1} of ${all.length}`, `lines ${c.start_line}–${c.end_line}`, `about ${count(c.tokens, "token")}`, c.embedded ? "vector" : "no vector",
 		overlap > 0 && `repeats ${count(overlap, "line")}`, c.date, c.language && `words as in “${c.language}”`,
 	];
 	return h("div", { class: "chunk-border", role: "note" }, parts.filter(Boolean).join(" · "));
@@ -49,9 +48,9 @@ async function showChunks() {
 	}
 	button.disabled = true;
 	try {
-		const { chunks = [], skipped } = await api(`chunks/${encoded}`);
+		const { chunks, skipped } = await api(`chunks/${inPath(path)}`);
 		const first = blocks[0]?.first || 1, last = blocks.at(-1)?.last || Infinity;
-		chunks.forEach((c, i) => c.startLine <= last && c.endLine >= first && place(borderOf(c, i, chunks), c.startLine));
+		chunks.forEach((c, i) => c.start_line <= last && c.end_line >= first && place(borderOf(c, i, chunks), c.start_line));
 		if (!chunks.length) text.prepend(h("div", { class: "chunk-border" }, skipped ? `No chunks: ${clean(skipped)}` : "No chunks: the note has no text."));
 		button.setAttribute("aria-pressed", "true");
 	} catch (err) {
@@ -70,8 +69,8 @@ async function showMatch() {
 	const line = Number(note.dataset.first) || 1;
 	panel.hidden = false;
 	try {
-		const e = await api("explain", {}, { body: { search: { agent, query, explain: true }, path, line } });
-		markIn(text, e.passage ? termsOf(e.passage.trace) : e.terms || []);
+		const e = await api("explain", {}, { body: { query, path, line } });
+		markIn(text, e.passage ? termsOf(e.passage.trace) : e.terms);
 		const p = e.passage;
 		replace(panel,
 			h("p", { class: "row small" }, h("span", {}, "For ", h("strong", { dir: "auto" }, clean(query))),

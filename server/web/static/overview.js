@@ -1,5 +1,5 @@
 // The overview: what the memory of an agent has, how fresh it is, and what is wrong with it.
-import { agent, ago, api, bytes, clean, count, day, errorBox, h, href, noteHref, number, replace, svg, words } from "/static/app.js";
+import { agent, ago, api, bytes, clean, count, day, errorBox, h, href, noteHref, number, replace, seconds, svg, words } from "/static/app.js";
 
 const view = document.getElementById("view");
 
@@ -20,27 +20,26 @@ function fact(name, value, about, tone) {
 }
 
 function facts(st) {
-	const x = st.index || {};
-	const share = x.chunkCount ? Math.floor((100 * st.embeddedChunkCount) / x.chunkCount) : 0;
+	const x = st.index, by = st.space;
+	const share = x.chunkCount ? Math.floor((100 * st.embedded) / x.chunkCount) : 0;
 	const lag = x.pendingFileCount ? count(x.pendingFileCount, "change") : "none";
-	const provider = st.provider || {};
-	const model = (provider.activeModel || provider.model || "").split("/").pop();
+	const model = (st.active.model || by.model).split("/").pop();
 	return h("dl", { class: "facts-grid" },
 		fact("Notes", number(x.fileCount), st.skipped?.length ? h("a", { href: "#skipped" }, `${number(skippedCount(st))} skipped`) : "all indexed"),
-		fact("Chunks", number(x.chunkCount), provider.provider === "none" ? "found by words" : `${share}% with a vector`),
+		fact("Chunks", number(x.chunkCount), by.provider ? `${share}% with a vector` : "found by words"),
 		fact("Not indexed yet", lag, `synced ${ago(x.lastSyncTime)}`, x.pendingFileCount ? "warn" : ""),
-		fact("Meaning", provider.provider === "none" ? "off" : clean(model || provider.provider), meaningOf(provider), provider.error ? "warn" : ""),
-		fact("Watching", watching(st), clean(st.watchNote || (st.watchMode === "off" ? "once the first sync is done" : "")), st.watchMode === "off" && st.watchNote ? "warn" : ""),
-		fact("Index", bytes(Number(st.databaseBytes) + Number(st.walBytes)), st.residentBytes > 0 ? `${bytes(st.residentBytes)} in memory` : "on disk"));
+		fact("Meaning", by.provider ? clean(model || by.provider) : "off", meaningOf(st), st.health.error ? "warn" : ""),
+		fact("Watching", watching(st.sync), clean(st.sync.watch_note || (st.sync.watch_mode === "off" ? "once the first sync is done" : "")), st.sync.watch_mode === "off" && st.sync.watch_note ? "warn" : ""),
+		fact("Index", bytes(st.sizes.database_bytes + st.sizes.wal_bytes), st.sizes.resident_bytes > 0 ? `${bytes(st.sizes.resident_bytes)} in memory` : "on disk"));
 }
 
 // watching says how the folder is watched. A daemon watches it after its first sync, unless a note says why not.
-const watching = (st) => ({ inotify: "live", polling: "by polling", off: st.watchNote ? "off" : "not yet" })[st.watchMode] || st.watchMode;
+const watching = (sync) => ({ inotify: "live", polling: "by polling", off: sync.watch_note ? "off" : "not yet" })[sync.watch_mode] || sync.watch_mode;
 
-function meaningOf(p) {
-	if (p.provider === "none") return clean(p.reason || "words only; kioku model add turns it on");
-	if (p.error) return "does not answer";
-	return [clean(p.provider), p.dims ? `, ${p.dims} dimensions` : ""].join("");
+function meaningOf({ space, health, provider_reason }) {
+	if (!space.provider) return clean(provider_reason || "words only; kioku model add turns it on");
+	if (health.error) return "does not answer";
+	return [clean(space.provider), space.dims ? `, ${space.dims} dimensions` : ""].join("");
 }
 
 // skippedCount returns the number of skipped files; an entry without a path stands for further ones.
@@ -49,22 +48,22 @@ function skippedCount(st) {
 }
 
 function problems(st) {
-	const list = (st.degraded || []).map((d) => ({ text: clean(d.text), todo: advice[d.code] }));
-	if (st.provider?.error && !list.some((p) => p.text.includes(st.provider.error))) list.push({ text: `The last call of the provider failed: ${clean(st.provider.error)}`, todo: st.provider.retryTime && `It is tried again ${new Date(st.provider.retryTime).toLocaleTimeString("en-GB")}.` });
-	if (st.rerankerError) list.push({ text: `The re-ranker does not answer: ${clean(st.rerankerError)}`, todo: "Results come in the order of the first ranking." });
-	for (const root of st.unavailable || []) list.push({ text: `${clean(root)} cannot be read now.`, todo: advice.workspace_unavailable });
+	const list = st.degraded.map((d) => ({ text: clean(d.text), todo: advice[d.code] })), { error, retry_at } = st.health;
+	if (error && !list.some((p) => p.text.includes(error))) list.push({ text: `The last call of the provider failed: ${clean(error)}`, todo: retry_at && `It is tried again ${new Date(retry_at).toLocaleTimeString("en-GB")}.` });
+	if (st.reranker_error) list.push({ text: `The re-ranker does not answer: ${clean(st.reranker_error)}`, todo: "Results come in the order of the first ranking." });
+	for (const root of st.sync.unavailable || []) list.push({ text: `${clean(root)} cannot be read now.`, todo: advice.workspace_unavailable });
 	for (const found of st.check?.found || []) list.push({ text: `The last check mended the index: ${clean(found)}`, todo: "Nothing to do; if it comes again, check the disk." });
-	if (st.unindexedFileCount > 0) list.push({ text: `${st.unindexedMore ? "More than " : ""}${count(st.unindexedFileCount, "Markdown file")} of the folder ${st.unindexedFileCount === 1 ? "is" : "are"} not included by the settings.`, todo: "If they are notes, add them to include: kioku config set include '[\"**/*.md\"]'." });
-	if (!list.length) return h("p", { class: "all-well" }, h("span", { class: "tag good" }, "✓"), st.provider?.provider === "none" ? " Searches by words lack nothing." : " Searches lack nothing.");
+	if (st.beside.files > 0) list.push({ text: `${st.beside.more ? "More than " : ""}${count(st.beside.files, "Markdown file")} of the folder ${st.beside.files === 1 ? "is" : "are"} not included by the settings.`, todo: "If they are notes, add them to include: kioku config set include '[\"**/*.md\"]'." });
+	if (!list.length) return h("p", { class: "all-well" }, h("span", { class: "tag good" }, "✓"), st.space.provider ? " Searches lack nothing." : " Searches by words lack nothing.");
 	return h("ul", { class: "stack" }, list.map((p) => h("li", { class: "notice warn" }, h("p", {}, p.text), p.todo && h("p", { class: "small muted" }, p.todo))));
 }
 
 function backfill(b) {
 	if (!b) return null;
-	const done = b.totalCount ? b.embeddedCount / b.totalCount : 0;
-	const left = b.left ? `, about ${duration(parseFloat(b.left))} left` : "";
+	const done = b.total ? b.embedded / b.total : 0;
+	const left = b.left ? `, about ${duration(seconds(b.left))} left` : "";
 	return h("div", { class: "backfill" },
-		h("p", { class: "small" }, `Embedding: ${number(b.embeddedCount)} of ${count(b.totalCount, "chunk")}${left}`),
+		h("p", { class: "small" }, `Embedding: ${number(b.embedded)} of ${count(b.total, "chunk")}${left}`),
 		h("progress", { max: 1, value: done, "aria-label": "Embedded chunks" }));
 }
 
@@ -75,7 +74,7 @@ function network(st) {
 	if (st.offline) return h("p", {}, "Offline: nothing is sent to another machine.");
 	if (!away.length) return h("p", { class: "muted" }, "Nothing was sent to another machine since the start.");
 	return h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, ["Host", "For", "Requests", "Sent", "Last"].map((x) => h("th", { scope: "col" }, x)))),
-		h("tbody", {}, away.map((e) => h("tr", {}, h("td", { class: "path" }, clean(e.host)), h("td", {}, e.purpose), h("td", { class: "num" }, number(e.requestCount)), h("td", { class: "num" }, bytes(e.sentBytes)), h("td", {}, ago(e.lastTime)))))));
+		h("tbody", {}, away.map((e) => h("tr", {}, h("td", { class: "path" }, clean(e.host)), h("td", {}, e.purpose), h("td", { class: "num" }, number(e.requests)), h("td", { class: "num" }, bytes(e.bytes)), h("td", {}, ago(e.last)))))));
 }
 
 function skipped(st) {
@@ -110,25 +109,20 @@ function sparkline(byDay, today) {
 		h("figcaption", { class: "small muted" }, h("span", {}, "a year ago"), h("a", { href: href("/timeline") }, label), h("span", {}, "now")));
 }
 
-const iso = (t) => new Date(t).toISOString().slice(0, 10);
-
 const shown = 8; // of the newest notes
 
 // perDay returns how many notes each day has, and the newest notes.
 async function perDay() {
-	const activity = await api("activity", {}).catch((err) => (err.code === "UNIMPLEMENTED" ? null : Promise.reject(err)));
+	const { days, today } = await api("activity");
 	let since = "", notes = 0;
-	for (const d of (activity?.days ?? []).toReversed()) {
+	for (const d of days.toReversed()) {
 		if (notes >= shown) break;
-		notes += d.noteCount;
+		notes += d.notes;
 		since = d.date;
 	}
-	const { files } = await api("files", { since, pageSize: 10000 });
-	const recent = files.filter((f) => !f.skipped && f.date).sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, shown);
-	if (activity) return { days: activity.days.map((d) => [d.date, d.noteCount]), today: activity.today, recent };
-	const days = new Map();
-	for (const f of files) if (f.date) days.set(f.date, (days.get(f.date) || 0) + 1);
-	return { days: [...days], today: iso(Date.now()), recent };
+	const { files } = await api("files", { since, page_size: 10000 });
+	const recent = files.filter((f) => f.date).sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, shown);
+	return { days: days.map((d) => [d.date, d.notes]), today, recent };
 }
 
 function newest(recent) {
@@ -147,13 +141,13 @@ function others(agents) {
 }
 
 function emptyIndex(st) {
-	return h("section", { class: "empty" }, h("h1", {}, st.syncing ? "The index is being made" : "Nothing to remember yet"),
-		h("p", {}, st.syncing ? "This page follows; your notes appear as they are indexed." : ["The folder ", h("span", { class: "path" }, clean(st.workspace)), " has no notes that the settings include."]),
-		!st.syncing && h("pre", { class: "command" }, `kioku append --agent ${agent} "Lena is allergic to walnuts."`));
+	return h("section", { class: "empty" }, h("h1", {}, st.sync.syncing ? "The index is being made" : "Nothing to remember yet"),
+		h("p", {}, st.sync.syncing ? "This page follows; your notes appear as they are indexed." : ["The folder ", h("span", { class: "path" }, clean(st.workspace)), " has no notes that the settings include."]),
+		!st.sync.syncing && h("pre", { class: "command" }, `kioku append --agent ${agent} "Lena is allergic to walnuts."`));
 }
 
 function show(st, agents, dated) {
-	if (!st.index?.fileCount && !st.skipped?.length) {
+	if (!st.index.fileCount && !st.skipped?.length) {
 		replace(view, emptyIndex(st), problems(st), others(agents));
 		return;
 	}
@@ -171,11 +165,11 @@ let dated;
 
 async function load() {
 	try {
-		const [st, { agents }] = await Promise.all([api("status"), api("agents", { agent: "" })]);
+		const [st, agents] = await Promise.all([api("status"), api("agents", {}, { everybody: true })]);
 		dated ??= await perDay().catch((error) => ({ error }));
 		show(st, agents, dated);
 		// What changes by itself is read again while it is visible.
-		const wait = st.backfill?.running || st.syncing || st.index?.pendingFileCount ? 3000 : 30000;
+		const wait = st.backfill?.running || st.sync.syncing || st.index.pendingFileCount ? 3000 : 30000;
 		setTimeout(() => (document.hidden ? addEventListener("visibilitychange", load, { once: true }) : load()), wait);
 	} catch (err) {
 		replace(view, errorBox(err, load));

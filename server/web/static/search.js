@@ -1,5 +1,5 @@
 // Search as you type. The address has the state of the search, so that it can be shared.
-import { agent, announce, api, clean, count, day, debounce, errorBox, h, href, langOf, latest, noteHref, replace, url, words } from "/static/app.js";
+import { announce, api, clean, count, day, debounce, errorBox, h, href, langOf, latest, noteHref, replace, url, words } from "/static/app.js";
 import { marked, termsOf } from "/static/highlight.js";
 import { bar, legend, trace } from "/static/score.js";
 import { knownHref, period } from "/static/unit.js";
@@ -18,23 +18,15 @@ function state() {
 	return { q: field.value.trim(), since: f.since.value, until: f.until.value, folder: f.folder.value.trim(), tags: f.tags.value.trim(), n: shown > 10 ? shown : "" };
 }
 
-// request returns the search as the fields of a request.
+// request returns the search as a request.
 function request(s) {
-	return { query: s.q, since: s.since, until: s.until, pathPrefix: s.folder, maxResults: shown, explain: true, maxSnippetChars: 500 };
-}
-
-// filterOf returns the condition for tags; only the body of a request can carry it.
-function filterOf(s) {
-	const values = s.tags.split(/[\s,]+/).map((t) => t.replace(/^#/, "")).filter(Boolean);
-	return values.length ? [{ field: "tags", op: "in", values }] : undefined;
+	const tags = s.tags.split(/[\s,]+/).map((t) => t.replace(/^#/, "")).filter(Boolean);
+	return { query: s.q, since: s.since, until: s.until, path_prefix: s.folder, max_results: shown, explain: true, max_snippet_chars: 500,
+		filter: tags.length ? [{ field: "tags", op: "in", values: tags }] : [] };
 }
 
 // ask answers a search; of several at a time only the last.
-const ask = latest(async (signal, s) => {
-	const filter = filterOf(s);
-	if (filter) return api("search", {}, { signal, body: { agent, ...request(s), since: s.since || undefined, until: s.until || undefined, filter } });
-	return api("search", request(s), { signal });
-});
+const ask = latest((signal, s) => api("search", {}, { signal, body: request(s) }));
 
 // asked is the number of searches without an answer.
 let asked = 0;
@@ -98,14 +90,14 @@ function showStart() {
 const channels = { hybrid: "by words and meaning", vector: "by meaning", keyword: "by words" };
 
 function showAnswer(s, response) {
-	const results = response.results || [];
+	const results = response.results;
 	const strong = results.filter((r) => !r.weak).length;
 	const found = results.length ? count(strong, "result") + (strong < results.length ? ` and ${count(results.length - strong, "weak one")}` : "") : "Nothing found";
 	const summary = `${found} ${channels[response.mode] || ""}`;
 	replace(said, h("span", {}, summary));
 	announce(summary);
 	replace(answer,
-		(response.degraded || []).map((d) => h("p", { class: "notice warn small" }, d.text)),
+		response.degraded.map((d) => h("p", { class: "notice warn small" }, d.text)),
 		results.length > 0 && legend(results),
 		h("ol", { class: "results" }, results.map((r, i) => card(s, r, i))),
 		results.length >= shown && shown < 100 && h("button", { type: "button", onclick: more }, "More results"),
@@ -125,10 +117,10 @@ function more() {
 }
 
 // saidBy returns whose words a result is, if not the owner's.
-function saidBy(r) {
+function saidBy({ authors = [{}], channel }) {
 	const name = (a) => a.name || a.id || (a.isOwner ? "" : "somebody");
-	const who = [r.author, ...(r.moreAuthors || [])].map((a) => [name(a), a.isOwner && "(the owner)"].filter(Boolean).join(" "));
-	return `said by ${who.join(", ")}${r.channel ? ` in ${r.channel}` : ""}`;
+	const who = authors.map((a) => [name(a), a.isOwner && "(the owner)"].filter(Boolean).join(" "));
+	return `said by ${who.join(", ")}${channel ? ` in ${channel}` : ""}`;
 }
 
 // card returns a result.
@@ -141,7 +133,7 @@ function card(s, r, i) {
 			h("a", { class: "result-link", href: noteHref(r.path, r.startLine, r.endLine, s.q), "data-step": true, dir: "auto" }, heading || clean(r.path)),
 			h("span", { class: "score num", title: "Score, between 0 and 1" }, r.score.toFixed(2)), bar(r)),
 		h("p", { class: "small muted result-at" }, h("span", { class: "path", dir: "auto" }, clean(r.path)), h("span", { class: "num" }, lines), r.date && h("span", { class: "num" }, day(r.date)),
-			r.author && h("span", { class: "tag" }, clean(saidBy(r))),
+			r.origin && h("span", { class: "tag" }, clean(saidBy(r.origin))),
 			r.weak && h("span", { class: "tag weak", title: "Below the minimum score, but better than chance" }, "weak")),
 		h("p", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, marked(body(r), terms)),
 		h("details", {}, h("summary", { class: "small muted" }, "Why this score"), r.trace && trace(r)));
@@ -164,7 +156,7 @@ const outcomes = {
 
 const suggest = latest(async (signal, text) => {
 	const glob = text ? `**/*${text.replace(/[\\*?[\]{}]/g, "\\$&")}*` : "";
-	return api("files", { glob, includeSkipped: true, pageSize: 20 }, { signal });
+	return api("files", { glob, include_skipped: true, page_size: 20 }, { signal });
 });
 
 async function complete() {
@@ -174,11 +166,10 @@ async function complete() {
 }
 
 const explainPath = latest(async (signal, s, path) => {
-	const base = { agent, ...request(s), since: s.since || undefined, until: s.until || undefined, filter: filterOf(s) };
 	// The passage of the note that fits best is the one that a reader means.
-	const best = await api("search", {}, { signal, body: { ...base, pathPrefix: path, maxResults: 1, minScore: 0, explain: false } });
-	const line = (best.results || []).find((r) => r.path === path)?.startLine || 1;
-	return { line, ...(await api("explain", {}, { signal, body: { search: base, path, line } })) };
+	const best = await api("search", {}, { signal, body: { ...request(s), path_prefix: path, max_results: 1, min_score: 0, explain: false } });
+	const line = best.results.find((r) => r.path === path)?.startLine || 1;
+	return api("explain", {}, { signal, body: { ...request(s), path, line } });
 });
 
 async function explain(event) {
@@ -194,7 +185,7 @@ async function explain(event) {
 			h("p", {}, h("strong", {}, outcomes[e.outcome] || e.outcome), ". ", clean(e.text || "")),
 			e.passage && h("div", { class: "row small" }, h("a", { href: noteHref(path, e.passage.startLine, e.passage.endLine, state().q) }, `Lines ${e.passage.startLine} to ${e.passage.endLine}`), h("span", { class: "score num" }, e.passage.score.toFixed(2)), bar(e.passage)),
 			e.passage && trace(e.passage),
-			!e.passage && h("p", { class: "small" }, h("a", { href: noteHref(path) }, "Read it"), " · looked for ", words("span", { class: "muted" }, (e.terms || []).join(", ")))));
+			!e.passage && h("p", { class: "small" }, h("a", { href: noteHref(path) }, "Read it"), " · looked for ", words("span", { class: "muted" }, e.terms.join(", ")))));
 	} catch (err) {
 		replace(out, errorBox(err, explain));
 	}

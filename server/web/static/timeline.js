@@ -1,6 +1,6 @@
 // The time line: for each year a calendar of its weeks, whose days show how many notes there are, when they were changed and what recall
 // used. A day that is chosen shows its notes.
-import { announce, api, clean, count, day as longDay, errorBox, h, href, latest, noteHref, number, replace, words } from "/static/app.js";
+import { announce, api, clean, count, day as longDay, errorBox, h, href, inPath, latest, noteHref, number, replace, words } from "/static/app.js";
 
 const view = document.getElementById("view");
 const panel = document.getElementById("day");
@@ -10,10 +10,10 @@ const maxYears = 12, excerptLines = 40;
 
 // Layers that the colour of a day can show.
 const layers = {
-	notes: { title: "Notes", count: (d) => d.noteCount, say: (n) => count(n, "note"), empty: "No note has a day yet." },
-	changed: { title: "Changed", count: (d) => d.changedCount, say: (n) => `${count(n, "file")} changed`, empty: "No file has a time of change." },
-	recalled: { title: "Recalled", count: (d) => d.recalledCount, say: (n) => `recalled ${count(n, "time")}`, empty: "No note of a day was recalled yet." },
-	turns: { title: "Turns", count: (d) => d.turnCount, say: (n) => count(n, "turn"), empty: "No turn of the agent is recorded yet." },
+	notes: { title: "Notes", count: (d) => d.notes, say: (n) => count(n, "note"), empty: "No note has a day yet." },
+	changed: { title: "Changed", count: (d) => d.changed, say: (n) => `${count(n, "file")} changed`, empty: "No file has a time of change." },
+	recalled: { title: "Recalled", count: (d) => d.recalled || 0, say: (n) => `recalled ${count(n, "time")}`, empty: "No note of a day was recalled yet." },
+	turns: { title: "Turns", count: (d) => d.turns || 0, say: (n) => count(n, "turn"), empty: "No turn of the agent is recorded yet." },
 };
 
 let activity, byDate, layer = "notes", chosen = "", allYears = false;
@@ -46,7 +46,7 @@ function draw() {
 	replace(document.getElementById("layers"), Object.entries(layers).map(([name, l]) =>
 		h("button", { type: "button", "aria-pressed": String(name === layer), onclick: () => { layer = name; remember(); draw(); announce(`${l.title}`); } }, l.title)));
 	const l = layers[layer];
-	const years = [...new Set(activity.days.filter((d) => l.count(d) > 0 || d.usedCount > 0).map((d) => d.date.slice(0, 4)))].sort().reverse();
+	const years = [...new Set(activity.days.filter((d) => l.count(d) > 0 || d.used > 0).map((d) => d.date.slice(0, 4)))].sort().reverse();
 	view.after(panel); // out of what is replaced
 	if (!years.length) return replace(view, empty(l));
 	const level = levels(activity.days.map(l.count));
@@ -60,12 +60,12 @@ function draw() {
 function summary(l) {
 	const total = activity.days.reduce((sum, d) => sum + (l.count(d) || 0), 0);
 	const active = activity.days.filter((d) => l.count(d) > 0).length;
-	const undated = activity.undatedNoteCount ? `; ${count(activity.undatedNoteCount, "note")} without a day` : "";
+	const undated = activity.undated ? `; ${count(activity.undated, "note")} without a day` : "";
 	return h("p", { class: "muted" }, `${l.say(total)} on ${count(active, "day")}${layer === "notes" ? `${undated}. A note with entries of several days counts on each` : ""}.`);
 }
 
 function empty(l) {
-	const off = (layer === "recalled" || layer === "turns") && !activity.turnsKept;
+	const off = (layer === "recalled" || layer === "turns") && !activity.turns_kept;
 	return h("div", { class: "empty" }, h("h2", {}, l.empty),
 		layer === "notes" && h("p", {}, "A note has the day in its name (memory/2026-03-01.md), in a heading (## 2026-03-01) or in its front matter (date: 2026-03-01)."),
 		off && [h("p", {}, "What went into prompts is not recorded. To switch it on:"), h("pre", { class: "command" }, "kioku config set turns.keep true")],
@@ -101,7 +101,7 @@ function put(grid, el, row, column) {
 }
 
 function cell(date, d, n, l, level, today) {
-	const more = (d?.usedCount > 0 ? " recalled" : "") + (date === today ? " today" : "") + (date > today && !d ? " future" : "");
+	const more = (d?.used > 0 ? " recalled" : "") + (date === today ? " today" : "") + (date > today && !d ? " future" : "");
 	if (!d) return h("span", { class: `d l0${more}`, "data-date": date });
 	return h("button", {
 		type: "button", class: `d l${level}${more}`, "data-date": date, tabindex: -1, "aria-pressed": String(date === chosen),
@@ -112,9 +112,8 @@ function cell(date, d, n, l, level, today) {
 // facts says in words what a day has.
 function facts(d) {
 	return [
-		d.noteCount && count(d.noteCount, "note"), d.changedCount && `${number(d.changedCount)} changed`,
-		d.recalledCount && `recalled ${count(d.recalledCount, "time")}`, d.turnCount && count(d.turnCount, "turn"),
-		d.usedCount && `${count(d.usedCount, "passage")} used`,
+		d.notes && count(d.notes, "note"), d.changed && `${number(d.changed)} changed`, d.recalled && `recalled ${count(d.recalled, "time")}`,
+		d.turns && count(d.turns, "turn"), d.used && `${count(d.used, "passage")} used`,
 	].filter(Boolean).join(", ") || "nothing";
 }
 
@@ -150,11 +149,11 @@ view.addEventListener("keydown", (event) => {
 
 const read = latest(async (signal, date) => {
 	const [files, turns] = await Promise.all([
-		api("files", { since: date, until: date, pageSize: 50 }, { signal }),
-		byDate.get(date)?.turnCount ? api("turns", { since: date, until: date, pageSize: 100 }, { signal }) : null,
+		api("files", { since: date, until: date, page_size: 50 }, { signal }),
+		byDate.get(date)?.turns ? api("turns", { since: date, until: date, pageSize: 100 }, { signal }) : null,
 	]);
 	const texts = await Promise.all(files.files.slice(0, 10).map((f) =>
-		api(`notes/${f.path.split("/").map(encodeURIComponent).join("/")}`, { from: 1, lines: excerptLines }, { signal }).catch((err) => {
+		api(`notes/${inPath(f.path)}`, { from: 1, lines: excerptLines }, { signal }).catch((err) => {
 			if (err.name === "AbortError") throw err;
 			return { text: "", problem: err.message };
 		})));
@@ -199,13 +198,13 @@ function heading(date) {
 }
 
 function notes(date, { files, texts }) {
-	const of = byDate.get(date)?.noteCount || 0;
-	const within = Math.max(0, of - files.totalCount);
+	const of = byDate.get(date)?.notes || 0;
+	const within = Math.max(0, of - files.total);
 	return [
 		files.files.slice(0, 10).map((f, i) => h("article", {},
 			h("h3", {}, words("a", { href: noteHref(f.path), "data-step": true }, f.title || f.path.split("/").pop().replace(/\.md$/, "")), words("span", { class: "path" }, f.path)),
 			texts[i].problem ? h("p", { class: "muted" }, texts[i].problem) : excerpt(texts[i].text, date),
-			texts[i].next > 0 && h("p", {}, h("a", { href: noteHref(f.path) }, "Read on")))),
+			texts[i].nextLine > 0 && h("p", {}, h("a", { href: noteHref(f.path) }, "Read on")))),
 		files.files.length > 10 && h("ul", {}, files.files.slice(10).map((f) => h("li", {}, words("a", { href: noteHref(f.path) }, f.path)))),
 		within > 0 && h("p", { class: "muted" }, `${count(within, "other note")} ${within === 1 ? "has a passage" : "have passages"} of this day. `,
 			h("a", { href: href("/search", { since: date, until: date }) }, "Search this day")),

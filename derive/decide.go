@@ -18,8 +18,7 @@ import (
 // maxText is the maximum number of characters of a corrected text.
 const maxText = 600
 
-// Decide appends a line to derived/decisions.md and applies it before it returns. The verbs are the constants memory.Decide..., but a
-// sensitivity is decided by unit.DecideCorrect. It returns memory.ErrNoUnit for a unit or entity that is not known, and a
+// Decide appends a line to derived/decisions.md and applies it before it returns. The verbs are the constants memory.Decide.... It returns memory.ErrNoUnit for a unit or entity that is not known, and a
 // *memory.InputError for what does not fit, such as closing a fact.
 func (s *Service) Decide(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error) {
 	if utf8.RuneCountInString(r.Note) > 500 {
@@ -35,9 +34,23 @@ func (s *Service) Decide(ctx context.Context, r unit.DecisionRequest) (unit.Deci
 	if err != nil {
 		return unit.Decided{}, err
 	}
-	line, err := s.decideUnit(ctx, r, u)
+	d, err := decisionOf(r, u)
 	if err != nil {
 		return unit.Decided{}, err
+	}
+	if r.Verb == unit.DecideUndo {
+		if err := s.checkUndo(ctx, u); err != nil {
+			return unit.Decided{}, err
+		}
+	}
+	line, err := s.recordDecision(ctx, d)
+	if err != nil {
+		return unit.Decided{}, err
+	}
+	if u.Kind == memory.KindSummary { // one whose correction is undone is made anew
+		if err := s.summarize(ctx, s.opt.Now()); err != nil {
+			return unit.Decided{Line: line}, err
+		}
 	}
 	now, err := s.Unit(ctx, u.UID, memory.Secret)
 	if err != nil {
@@ -46,17 +59,15 @@ func (s *Service) Decide(ctx context.Context, r unit.DecisionRequest) (unit.Deci
 	return unit.Decided{Unit: &now, Line: line}, nil
 }
 
-// decideUnit makes a decision about a unit, and returns its line in decisions.md.
-func (s *Service) decideUnit(ctx context.Context, r unit.DecisionRequest, u memory.Unit) (string, error) {
-	if r.Verb == unit.DecideUndo {
-		lines, err := s.undo(ctx, u, r.Note)
-		return strings.Join(lines, "\n"), err
+// checkUndo returns a *memory.InputError if there is no decision about a unit.
+func (s *Service) checkUndo(ctx context.Context, u memory.Unit) error {
+	if err := s.applyDecisions(ctx, passOptions{}); err != nil {
+		return err
 	}
-	d, err := decisionOf(r, u)
-	if err != nil {
-		return "", err
+	if !slices.ContainsFunc(s.recall().decisions, func(d unit.Decision) bool { return d.Target == u.UID }) {
+		return &memory.InputError{Field: "id", Problem: "has no decision that could be undone; pin or correct it, or change the notes"}
 	}
-	return s.recordDecision(ctx, d)
+	return nil
 }
 
 // decisionOf returns the decision that a request makes about a unit.
@@ -67,7 +78,7 @@ func decisionOf(r unit.DecisionRequest, u memory.Unit) (d unit.Decision, err err
 		if u.Fact != nil {
 			d.Other = strings.Join(u.Fact.Opposes, ",")
 		}
-	case unit.DecideUnpin:
+	case unit.DecideUnpin, unit.DecideUndo:
 	case unit.DecideClose, unit.DecideReopen:
 		if u.Kind != memory.KindLoop {
 			return d, &memory.InputError{Field: "id", Problem: fmt.Sprintf("is a %s; only loops are closed and opened again", u.Kind)}

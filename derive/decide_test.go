@@ -57,7 +57,7 @@ func TestDecidePinSettlesAConflict(t *testing.T) {
 	if st, err := w.Status(t.Context()); err != nil || st.Conflicts != 0 || w.hasFact("lives_in", "Kobe") {
 		t.Errorf("%d conflicts, %v: %q", st.Conflicts, err, w.sentences(memory.KindFact))
 	}
-	if d := w.decide(unit.DecisionRequest{Verb: unit.DecideUndo, ID: id}); !strings.HasSuffix(d.Line, " unpin fact "+id) || d.Unit.Pinned {
+	if d := w.decide(unit.DecisionRequest{Verb: unit.DecideUndo, ID: id}); !strings.HasSuffix(d.Line, " undo fact "+id) || d.Unit.Pinned {
 		t.Errorf("undone by %q: %+v", d.Line, d.Unit)
 	}
 	if diff := cmp.Diff(before, w.sentences(memory.KindFact)); diff != "" {

@@ -87,7 +87,7 @@ func (s *Service) parked(ctx context.Context) ([]unit.ParkedJob, error) {
 	var all []unit.ParkedJob
 	for _, j := range jobs {
 		f := failureOf(j)
-		p := unit.ParkedJob{ID: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: f.Message, Answer: f.Answer, ChangedAt: j.UpdatedAt}
+		p := unit.ParkedJob{ID: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: f.Message, Answer: f.Answer, ChangedAt: j.ParkedAt}
 		episodes, err := s.episodesOf(ctx, j)
 		if err != nil {
 			return nil, err

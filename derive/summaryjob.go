@@ -61,7 +61,7 @@ func (s *Service) dueSummaries(ctx context.Context, parked map[string]store.Job)
 		failed, isParked := parked[c.task().id()]
 		switch {
 		case forgotten[resolve.SummaryKey(c.kind, c.key)], byPerson, known && before.Source == makerModel && !summaryIsDue(now, c, before),
-			isParked && (failed.InputSHA256 == c.inputSHA() || now.Sub(failed.UpdatedAt) < pauseOf(c)):
+			isParked && (failed.InputSHA256 == c.inputSHA() || now.Sub(failed.ParkedAt) < pauseOf(c)):
 			continue
 		case c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic:
 			if jobs[c.kind]++; jobs[c.kind] > maxAboutJobs {

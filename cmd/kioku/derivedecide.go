@@ -78,9 +78,9 @@ func (a *app) deriveForgetCmd() *cobra.Command {
 }
 
 func (a *app) deriveUndoCmd() *cobra.Command {
-	cmd := a.verbCmd(unit.DecideUndo, "Give a unit what it said in its version before")
-	cmd.Long = "Give a unit what it said in its version before, as a correction: derive history lists the versions. Pins are taken away with unpin,\n" +
-		"and closed loops opened with reopen."
+	cmd := a.verbCmd(unit.DecideUndo, "Take the last decision about a unit back")
+	cmd.Long = "Take the last decision about a unit back: a pin, a correction, or that it is closed. Then it says what it said before. What has changed\n" +
+		"with the notes is no decision: pin what is right, or correct it."
 	return cmd
 }
 

@@ -66,7 +66,6 @@ func TestFormatAndParseAgree(t *testing.T) {
 		{"- 2026-11-20 reopen loop " + uid, unit.Decision{Verb: "reopen", Kind: "loop", Target: uid}},
 		{"- 2026-11-20 merge entity " + uid + " into " + other + " : 同一人物", unit.Decision{Verb: "merge", Kind: "entity", Target: uid, Other: other, Note: "同一人物"}},
 		{"- 2026-11-20 split entity " + uid, unit.Decision{Verb: "split", Kind: "entity", Target: uid}},
-		{"- 2026-11-20 sensitivity loop " + uid + " private", unit.Decision{Verb: "sensitivity", Kind: "loop", Target: uid, Change: "private"}},
 		{"- 2026-11-20 correct fact " + uid + ` {"from":"","text":"a } : {\" 上海"} : tidy`, unit.Decision{Verb: "correct", Kind: "fact", Target: uid,
 			Change: `{"from":"","text":"a } : {\" 上海"}`, Note: "tidy"}},
 	} {
@@ -102,7 +101,6 @@ func TestParseReportsWhatIsNoDecision(t *testing.T) {
 		"- 2026-11-20 pin fact " + uid + " over 77b0":                      "over ID, the id of another fact",
 		"- 2026-11-20 pin fact " + uid + " over " + uid:                    "over ID, the id of another fact",
 		"- 2026-11-20 pin loop " + uid + " over " + other:                  "over ID, the id of another fact",
-		"- 2026-11-20 sensitivity fact " + uid + " public":                 "normal, private or secret",
 		"- 2026-11-20 correct fact " + uid:                                 "one JSON object",
 		"- 2026-11-20 correct fact " + uid + ` ["Porto"]`:                  "one JSON object",
 		"- 2026-11-20 correct fact " + uid + ` null`:                       "one JSON object",
@@ -126,6 +124,16 @@ func TestParseReportsWhatIsNoDecision(t *testing.T) {
 		if len(got.Decisions) != 1 || got.Decisions[0].Line != 3 {
 			t.Errorf("%s: the line behind it is read as %v", line, got.Decisions)
 		}
+	}
+}
+
+func TestUndoTakesTheLastDecisionOfAUnitBack(t *testing.T) {
+	t.Parallel()
+	pin, close, undo := "- 2026-11-20 pin fact "+uid, "- 2026-11-20 close loop "+other, "- 2026-11-21 undo fact "+uid
+	got := decision.Parse([]byte(strings.Join([]string{pin + " : first", pin, close, undo, undo, undo, pin}, "\n")))
+	want := []unit.Decision{{Line: 3, Day: "2026-11-20", Verb: "close", Kind: "loop", Target: other}, {Line: 7, Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid}}
+	if diff := cmp.Diff(want, got.Decisions); diff != "" || len(got.Bad) != 1 || got.Bad[0].Line != 6 {
+		t.Errorf("bad lines %v\n%s", got.Bad, diff)
 	}
 }
 

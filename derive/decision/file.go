@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -41,7 +42,7 @@ A later line outranks an earlier one. Delete a line to take a decision back.
 
 // File is what a file of decisions says.
 type File struct {
-	// Decisions in the order of the file.
+	// Decisions in the order of the file, without those that were undone.
 	Decisions []unit.Decision
 	// Bad are the items of lists in it that are no decisions. They are left as they are.
 	Bad []Bad
@@ -77,9 +78,24 @@ func Parse(data []byte) File {
 			continue
 		}
 		d.Line = number
-		file.Decisions = append(file.Decisions, d)
+		if d.Verb != unit.DecideUndo {
+			file.Decisions = append(file.Decisions, d)
+		} else if !file.undo(d) {
+			file.Bad = append(file.Bad, Bad{number, "undoes nothing: there is no decision about this unit before it"})
+		}
 	}
 	return file
+}
+
+// undo takes the last decision about the target of an undo back. It returns false if there is none.
+func (f *File) undo(d unit.Decision) bool {
+	for i, before := range slices.Backward(f.Decisions) {
+		if before.Kind == d.Kind && before.Target == d.Target {
+			f.Decisions = slices.Delete(f.Decisions, i, i+1)
+			return true
+		}
+	}
+	return false
 }
 
 // Read returns what the decisions of a workspace say; nothing and no error if there is no file. Symbolic links are not followed,

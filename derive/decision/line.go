@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +36,7 @@ var units = []string{memory.KindFact, memory.KindLoop, memory.KindSummary}
 
 // kinds are the kinds of things that each verb can be about.
 var kinds = map[string][]string{
-	unit.DecidePin: units, unit.DecideUnpin: units, unit.DecideForget: units, unit.DecideCorrect: units, unit.DecideSensitivity: units,
+	unit.DecidePin: units, unit.DecideUnpin: units, unit.DecideForget: units, unit.DecideCorrect: units, unit.DecideUndo: units,
 	unit.DecideClose: {memory.KindLoop}, unit.DecideReopen: {memory.KindLoop},
 	unit.DecideMerge: {KindEntity}, unit.DecideSplit: {KindEntity},
 }
@@ -89,9 +87,9 @@ func parseLine(line string) (unit.Decision, error) {
 	case !strings.HasPrefix(line, "- "):
 		return d, errors.New(`must begin with "- " at the first column`)
 	}
-	rest := line[2:]
+	rest := line[1:]
 	for _, field := range []*string{&d.Day, &d.Verb, &d.Kind, &d.Target} {
-		*field, rest, _ = strings.Cut(rest, " ")
+		*field, rest = nextField(rest)
 	}
 	if day, err := time.Parse(time.DateOnly, d.Day); err != nil || day.Year() < 1900 {
 		return d, errors.New("must begin with a day, such as - 2026-11-20 pin fact ID")
@@ -107,6 +105,16 @@ func parseLine(line string) (unit.Decision, error) {
 	return d, err
 }
 
+// nextField returns the field that follows a blank, and the rest of the line.
+func nextField(rest string) (field, after string) {
+	rest = strings.TrimPrefix(rest, " ")
+	end := strings.IndexByte(rest, ' ')
+	if end < 0 {
+		end = len(rest)
+	}
+	return rest[:end], rest[end:]
+}
+
 // checkTarget returns what is wrong with the verb, the kind or the target.
 func checkTarget(d unit.Decision) error {
 	allowed, ok := kinds[d.Verb]
@@ -116,7 +124,7 @@ func checkTarget(d unit.Decision) error {
 	}
 	switch {
 	case !ok:
-		return fmt.Errorf("has the verb %q; it must be pin, unpin, forget, correct, close, reopen, merge, split or sensitivity", text.Shorten(d.Verb, 20))
+		return fmt.Errorf("has the verb %q; it must be pin, unpin, forget, correct, close, reopen, undo, merge or split", text.Shorten(d.Verb, 20))
 	case !slices.Contains(allowed, d.Kind):
 		return fmt.Errorf("says %s %q; it must be %s", d.Verb, text.Shorten(d.Kind, 20), strings.Join(allowed, ", "))
 	case !isHash(d.Target, digits):
@@ -129,157 +137,90 @@ func isHash(s string, digits int) bool {
 	return len(s) == digits && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// parseArgument reads what a verb needs beside its target, and returns the rest of the line.
+// parseArgument reads what a verb has beside its target, and returns the rest of the line.
 func parseArgument(d *unit.Decision, rest string) (string, error) {
-	switch d.Verb {
-	case unit.DecideMerge:
-		into, other, _ := strings.Cut(rest, " ")
-		other, after, more := strings.Cut(other, " ")
-		if into != "into" || !isHash(other, uidDigits) || other == d.Target {
+	word, after := nextField(rest)
+	switch {
+	case d.Verb == unit.DecideCorrect:
+		return parseChange(d, strings.TrimPrefix(rest, " "))
+	case d.Verb == unit.DecideMerge:
+		if d.Other, rest = nextField(after); word != "into" || strings.Contains(d.Other, ",") || !areOthers(d.Other, d.Target) {
 			return "", fmt.Errorf("must go on with: into ID, the id of another entity, of %d digits", uidDigits)
 		}
-		d.Other = other
-		if more {
-			return " " + after, nil
-		}
-		return "", nil
-	case unit.DecideSensitivity:
-		level, after, more := strings.Cut(rest, " ")
-		if !slices.Contains(sensitivities, level) {
-			return "", errors.New("must end with normal, private or secret")
-		}
-		d.Change = level
-		if more {
-			return " " + after, nil
-		}
-		return "", nil
-	case unit.DecideCorrect:
-		return parseChange(d, rest)
-	case unit.DecidePin:
-		if over, ok := strings.CutPrefix(rest, "over "); ok {
-			return parseOver(d, over)
-		}
-	}
-	if rest != "" {
-		return " " + rest, nil
-	}
-	return "", nil
-}
-
-// parseOver reads the facts over which a pinned one holds.
-func parseOver(d *unit.Decision, rest string) (string, error) {
-	over, after, more := strings.Cut(rest, " ")
-	for uid := range strings.SplitSeq(over, ",") {
-		if d.Kind != memory.KindFact || !isHash(uid, uidDigits) || uid == d.Target {
+	case d.Verb == unit.DecidePin && word == "over":
+		if d.Other, rest = nextField(after); d.Kind != memory.KindFact || !areOthers(d.Other, d.Target) {
 			return "", fmt.Errorf("must go on with: over ID, the id of another fact, of %d digits; commas divide several", uidDigits)
 		}
 	}
-	d.Other = over
-	if more {
-		return " " + after, nil
-	}
-	return "", nil
+	return rest, nil
 }
+
+// areOthers reports whether a list has UIDs only, none of which is the target.
+func areOthers(list, target string) bool {
+	for uid := range strings.SplitSeq(list, ",") {
+		if !isHash(uid, uidDigits) || uid == target {
+			return false
+		}
+	}
+	return true
+}
+
+// errNoObject: a correction has no fields.
+var errNoObject = errors.New(`must go on with one JSON object, such as {"text":"Porto"}`)
 
 // parseChange reads the JSON object of a correction.
 func parseChange(d *unit.Decision, rest string) (string, error) {
-	var object map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(rest))
-	if err := dec.Decode(&object); err != nil || object == nil || rest[0] != '{' {
-		return "", errors.New(`must go on with one JSON object, such as {"text":"Porto"}`)
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return "", errNoObject
 	}
-	if len(object) == 0 {
+	seen := map[string]bool{}
+	for dec.More() {
+		key, _ := dec.Token()
+		value, err := dec.Token()
+		name, isName := key.(string)
+		text, isText := value.(string)
+		switch {
+		case err != nil || !isName:
+			return "", errNoObject
+		case seen[name]:
+			return "", errors.New("has one key twice in its JSON object")
+		}
+		seen[name] = true
+		if err := checkField(name, text, isText); err != nil {
+			return "", err
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return "", errNoObject
+	}
+	if len(seen) == 0 {
 		return "", errors.New("changes nothing: its JSON object is empty")
 	}
 	end := int(dec.InputOffset())
-	if d.Change = rest[:end]; duplicateKey(d.Change) {
-		return "", errors.New("has one key twice in its JSON object")
-	}
-	return rest[end:], checkFields(object)
+	d.Change = rest[:end]
+	return rest[end:], nil
 }
 
-// checkFields returns what is wrong with the fields of a correction. A field that is null is no longer corrected.
-func checkFields(object map[string]json.RawMessage) error {
-	if was, ok := object["was"]; ok {
-		return checkWas(object, was)
-	}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		var value string
-		if err := json.Unmarshal(object[key], &value); err != nil {
-			return fmt.Errorf("sets %q to what is no text", text.Shorten(key, 20))
-		}
-		isNull := string(object[key]) == "null"
-		_, _, isPeriod := text.Period(value)
-		switch key {
-		case "text", "from", "to", "due", "sensitivity":
-		default:
-			return fmt.Errorf("sets %q; only text, from, to, due and sensitivity can be set", text.Shorten(key, 20))
-		}
-		if isNull {
-			continue
-		}
-		switch key {
-		case "text":
-			if strings.TrimSpace(value) == "" {
-				return errors.New("sets a blank text; forget it instead")
-			}
-		case "from", "to":
-			if value != "" && !isPeriod {
-				return fmt.Errorf("sets %q to %q; it must be YYYY, YYYY-MM or YYYY-MM-DD, or empty", key, text.Shorten(value, 20))
-			}
-		case "due":
-			if value != "" && (!isPeriod || len(value) != len(time.DateOnly)) {
-				return fmt.Errorf("sets %q to %q; it must be YYYY-MM-DD, or empty", key, text.Shorten(value, 20))
-			}
-		case "sensitivity":
-			if !slices.Contains(sensitivities, value) {
-				return errors.New("sets a sensitivity other than normal, private or secret")
-			}
-		}
+// checkField returns what is wrong with a field of a correction.
+func checkField(name, value string, isText bool) error {
+	_, _, isPeriod := text.Period(value)
+	short := text.Shorten(value, 20)
+	switch {
+	case !slices.Contains([]string{"text", "from", "to", "due", "sensitivity"}, name):
+		return fmt.Errorf("sets %q; only text, from, to, due and sensitivity can be set", text.Shorten(name, 20))
+	case !isText:
+		return fmt.Errorf("sets %q to what is no text", name)
+	case name == "text" && strings.TrimSpace(value) == "":
+		return errors.New("sets a blank text; forget it instead")
+	case (name == "from" || name == "to") && value != "" && !isPeriod:
+		return fmt.Errorf("sets %q to %q; it must be YYYY, YYYY-MM or YYYY-MM-DD, or empty", name, short)
+	case name == "due" && value != "" && (!isPeriod || len(value) != len(time.DateOnly)):
+		return fmt.Errorf("sets %q to %q; it must be YYYY-MM-DD, or empty", name, short)
+	case name == "sensitivity" && !slices.Contains(sensitivities, value):
+		return errors.New("sets a sensitivity other than normal, private or secret")
 	}
 	return nil
-}
-
-// checkWas returns what is wrong with a correction that gives a unit back what it said.
-func checkWas(object map[string]json.RawMessage, was json.RawMessage) error {
-	dec := json.NewDecoder(bytes.NewReader(was))
-	dec.DisallowUnknownFields()
-	if was[0] != '{' || len(object) > 1 || dec.Decode(new(memory.Unit)) != nil {
-		return errors.New(`must have nothing but fields of a unit in "was"`)
-	}
-	return nil
-}
-
-// duplicateKey reports whether an object, or one in it, has a key twice.
-func duplicateKey(object string) bool {
-	dec := json.NewDecoder(strings.NewReader(object))
-	var keys []map[string]bool // nil for lists
-	isKey := false
-	for {
-		t, err := dec.Token()
-		if errors.Is(err, io.EOF) || err != nil {
-			return false
-		}
-		switch t {
-		case json.Delim('{'):
-			keys, isKey = append(keys, map[string]bool{}), true
-			continue
-		case json.Delim('['):
-			keys, isKey = append(keys, nil), false
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			keys = keys[:len(keys)-1]
-		default:
-			if name, ok := t.(string); ok && isKey {
-				if keys[len(keys)-1][name] {
-					return true
-				}
-				keys[len(keys)-1][name], isKey = true, false
-				continue
-			}
-		}
-		isKey = len(keys) > 0 && keys[len(keys)-1] != nil
-	}
 }
 
 // parseNote returns the note at the end of a line.
@@ -299,37 +240,24 @@ func parseNote(rest string) (string, error) {
 
 // Change returns the JSON object of a correction for [unit.Decision]'s Change. The same correction has the same bytes.
 func Change(c unit.Correction) (string, error) {
-	fields := map[string]*string{}
+	fields := map[string]string{}
 	if c.Text != "" {
-		line := text.OneLine(text.Clean(c.Text))
-		fields["text"] = &line
+		fields["text"] = text.OneLine(text.Clean(c.Text))
 	}
 	for key, value := range map[string]*string{"from": c.From, "to": c.To, "due": c.Due} {
 		if value != nil {
-			fields[key] = value
+			fields[key] = *value
 		}
 	}
 	if c.Sensitivity != nil {
-		level := c.Sensitivity.String()
-		fields["sensitivity"] = &level
+		fields["sensitivity"] = c.Sensitivity.String()
 	}
 	if len(fields) == 0 {
 		return "", &memory.InputError{Field: "set", Problem: "is empty: say what to correct"}
 	}
-	return ChangeOf(fields)
-}
-
-// ChangeOf returns the JSON object of a correction of fields by name; nil takes the corrections of a field back. It is empty if there
-// are none.
-func ChangeOf(fields map[string]*string) (string, error) {
-	if len(fields) == 0 {
-		return "", nil
-	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(fields); err != nil {
-		return "", err
-	}
-	return strings.TrimSpace(b.String()), nil
+	err := enc.Encode(fields)
+	return strings.TrimSpace(b.String()), err
 }

@@ -20,10 +20,8 @@
 //   - match: a text that the request must have in its messages; several are all needed.
 //   - times: how often the step answers, 1 if it is not given; "*" is any number, also none.
 //   - status and header: of the response. With a status other than 200 the text is the body as it is.
-//   - raw: true: the text is the body as it is, with the status 200.
 //   - stop: why the answer ends, in the words of package llm; "end" if it is not given.
 //   - tokens: how many the prompt and the answer have, "100 20" if it is not given.
-//   - delay: how long the server waits before it answers.
 //   - cut: true: the connection breaks in the middle of the answer.
 //
 // A request is answered by the first step that has answers left and matches. A request that no step matches is answered with 500 and

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"kioku/llm"
 )
@@ -21,10 +20,8 @@ type step struct {
 	left      int
 	status    int
 	header    http.Header
-	raw       bool
 	stop      string
 	in, out   int
-	delay     time.Duration
 	cut       bool
 	text      string
 	unlimited bool
@@ -90,16 +87,12 @@ func (s *step) set(key, value string) (err error) {
 	case "header":
 		name, content, _ := strings.Cut(value, ":")
 		s.header.Add(name, strings.TrimSpace(content))
-	case "raw":
-		s.raw, err = strconv.ParseBool(value)
 	case "cut":
 		s.cut, err = strconv.ParseBool(value)
 	case "stop":
 		s.stop = value
 	case "tokens":
 		_, err = fmt.Sscanf(value, "%d %d", &s.in, &s.out)
-	case "delay":
-		s.delay, err = time.ParseDuration(value)
 	default:
 		err = errors.New("there is no such field")
 	}

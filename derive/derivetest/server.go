@@ -1,7 +1,8 @@
 package derivetest
 
 import (
-	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"kioku/llm"
 )
@@ -19,10 +19,6 @@ import (
 type Request struct {
 	// Purpose is the contract that it asks for, "facts"; empty if its prompt names none.
 	Purpose string
-	// Path of the HTTP request.
-	Path string
-	// Header of the HTTP request.
-	Header http.Header
 	// Body as it was sent.
 	Body string
 	// System is the system prompt, and User the texts of the other messages, joined by blank lines.
@@ -33,7 +29,7 @@ type Request struct {
 
 // Server is a scripted model server. It is safe for concurrent use.
 type Server struct {
-	// URL of the server on this computer. One that does not listen is reached by RoundTrip only.
+	// URL of the server on this computer, if it listens.
 	URL string
 
 	// report is told what went wrong.
@@ -47,21 +43,14 @@ type Server struct {
 // New starts a server with a script, which runs until the end of the test.
 func New(t testing.TB, script string) *Server {
 	t.Helper()
-	s := Unstarted(t, script)
-	server := httptest.NewServer(s)
-	s.URL = server.URL
-	t.Cleanup(server.Close)
-	return s
-}
-
-// Unstarted returns a server that does not listen: it answers as Transport of a model.
-func Unstarted(t testing.TB, script string) *Server {
-	t.Helper()
 	s, err := Parse(script, t.Errorf)
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := httptest.NewServer(s)
+	s.URL = server.URL
 	t.Cleanup(s.checkUsed)
+	t.Cleanup(server.Close)
 	return s
 }
 
@@ -72,19 +61,7 @@ func Parse(script string, report func(format string, args ...any)) (*Server, err
 	if err != nil {
 		return nil, fmt.Errorf("script of the model server: %w", err)
 	}
-	return &Server{URL: "http://localhost", report: report, steps: steps}, nil
-}
-
-// Add appends further steps. A script that cannot be read is reported.
-func (s *Server) Add(script string) {
-	steps, err := parseScript(script)
-	if err != nil {
-		s.report("script of the model server: %v", err)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.steps = append(s.steps, steps...)
+	return &Server{report: report, steps: steps}, nil
 }
 
 // checkUsed reports the steps that have answers left.
@@ -105,14 +82,9 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// Config returns the settings of a model that asks the server, once a call.
-func (s *Server) Config() llm.Config {
-	return llm.Config{Provider: "openai", Model: "scripted", BaseURL: s.URL, APIKey: "sk-test-scripted", Window: 32_000, MaxRetries: -1}
-}
-
-// Model returns the model of Config.
+// Model returns a model that asks the server, once a call.
 func (s *Server) Model() llm.Model {
-	m, err := llm.New(s.Config())
+	m, err := llm.New(llm.Config{Provider: "openai", Model: "scripted", BaseURL: s.URL, APIKey: "sk-test-scripted", Window: 32_000, MaxRetries: -1})
 	if err != nil {
 		s.report("%v", err)
 		return nil
@@ -120,58 +92,50 @@ func (s *Server) Model() llm.Model {
 	return m
 }
 
-// RoundTrip implements http.RoundTripper without a network, for tests in virtual time: as Transport of llm.Config.
-func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	if err := s.serve(w, r); err != nil {
-		return nil, err
-	}
-	resp := w.Result()
-	resp.Request = r
-	return resp, nil
-}
-
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.serve(w, r) != nil {
-		panic(http.ErrAbortHandler) // breaks the connection
-	}
-}
-
-// serve answers a request. It returns an error if the connection is to break.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return err
-	}
-	if !strings.HasSuffix(r.URL.Path, chatPath) {
+	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		http.NotFound(w, r) // what is asked about the server
-		return nil
+		return
 	}
-	req, err := readChat(body)
+	body, err := io.ReadAll(r.Body)
+	req := Request{Body: string(body)}
+	if err == nil {
+		err = req.read(body)
+	}
 	if err != nil {
 		s.report("the model server cannot read a request: %v", err)
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return nil
-	}
-	req.Path, req.Header, req.Body = r.URL.Path, r.Header.Clone(), string(body)
-	if m := task.FindStringSubmatch(req.System); m != nil {
-		req.Purpose = m[1]
+		return
 	}
 	step := s.next(req)
 	if step == nil {
 		s.report("an unexpected request for %q: %.2000s", req.Purpose, req.User)
 		http.Error(w, `{"error":{"message":"no step of the script answers this"}}`, http.StatusInternalServerError)
-		return nil
+		return
 	}
-	if step.delay > 0 {
-		select {
-		case <-time.After(step.delay):
-		case <-r.Context().Done():
-			return r.Context().Err()
+	step.write(w)
+}
+
+// read reads the texts of a request.
+func (r *Request) read(body []byte) error {
+	var c struct {
+		Messages []struct{ Role, Content string }
+	}
+	if err := json.Unmarshal(body, &c); err != nil {
+		return err
+	}
+	for _, m := range c.Messages {
+		to := &r.User
+		if m.Role == "system" {
+			to = &r.System
 		}
+		*to = strings.TrimPrefix(*to+"\n\n"+m.Content, "\n\n")
 	}
-	return step.write(w)
+	if m := task.FindStringSubmatch(r.System); m != nil {
+		r.Purpose = m[1]
+	}
+	return nil
 }
 
 var task = regexp.MustCompile(`(?m)^Task: (\S+)$`)
@@ -197,34 +161,41 @@ func (s *Server) next(req Request) *step {
 	return found
 }
 
+// object is a JSON object.
+type object = map[string]any
+
 // write writes the answer of a step.
-func (s *step) write(w http.ResponseWriter) error {
-	body, kind := []byte(s.text), "application/json"
-	if s.status == http.StatusOK && !s.raw {
-		body, kind = chatBody(s), "text/event-stream"
+func (s *step) write(w http.ResponseWriter) {
+	body, kind := s.text, "application/json"
+	if s.status == http.StatusOK {
+		body, kind = s.stream(), "text/event-stream"
 	}
 	w.Header().Set("Content-Type", kind)
 	for name, values := range s.header {
 		w.Header()[http.CanonicalHeaderKey(name)] = values
 	}
 	w.WriteHeader(s.status)
-	if !s.cut {
-		_, err := w.Write(body)
-		return err
+	if s.cut {
+		body = body[:len(body)/2]
 	}
-	if _, err := w.Write(body[:len(body)/2]); err != nil {
-		return err
+	_, _ = io.WriteString(w, body) // the client tells if it does not come
+	if s.cut {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler) // breaks the connection
 	}
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
-	}
-	return fmt.Errorf("step %s cuts the connection", s.name)
 }
 
-// sse returns server-sent events.
-func sse(events ...[]byte) []byte {
-	return append(append([]byte("data: "), bytes.Join(events, []byte("\n\ndata: "))...), "\n\n"...)
+// stream returns the body of an answer in the wire format of OpenAI's chat completions.
+func (s *step) stream() string {
+	reason := cmp.Or(map[string]string{llm.StopEnd: "stop", llm.StopRefusal: "content_filter"}[s.stop], s.stop)
+	var b strings.Builder
+	for _, event := range []object{
+		{"choices": []any{object{"index": 0, "delta": object{"role": "assistant", "content": s.text}}}},
+		{"choices": []any{object{"index": 0, "delta": object{}, "finish_reason": reason}}},
+		{"choices": []any{}, "usage": object{"prompt_tokens": s.in, "completion_tokens": s.out}},
+	} {
+		data, _ := json.Marshal(event) // always has a JSON form
+		fmt.Fprintf(&b, "data: %s\n\n", data)
+	}
+	return b.String() + "data: [DONE]\n\n"
 }
-
-// texts joins the texts of messages.
-func texts(list []string) string { return strings.Join(list, "\n\n") }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -149,21 +148,4 @@ func TestParseRefusesAScriptThatMakesNoSense(t *testing.T) {
 			t.Errorf("%q: %v", script, err)
 		}
 	}
-}
-
-func TestRoundTripWaitsInVirtualTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := derivetest.Unstarted(t, "-- late --\ndelay: 40s\n\n{}\n")
-		cfg := s.Config()
-		cfg.Transport = s
-		m, err := llm.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		if _, err := m.Generate(t.Context(), ask("facts", "x"), nil); err != nil || time.Since(began) != 40*time.Second {
-			t.Errorf("%v after %s", err, time.Since(began))
-		}
-	})
 }

@@ -44,44 +44,21 @@ func decisionsAbout(decisions []unit.Decision, kind string, r *run, runs []*run)
 	return about
 }
 
-// change is what a correction sets.
-type change struct {
-	// fields by their names; nil takes corrections of a field back.
-	fields map[string]*string
-	// was are fields of the unit as an earlier version had them, as [Was] returns them; nil for none.
-	was json.RawMessage
-}
-
-// changeOf returns what a decision corrects; the zero value if it corrects nothing.
-func changeOf(d unit.Decision) change {
-	if d.Verb != unit.DecideCorrect {
-		return change{}
+// corrections returns what a decision corrects by the names of the fields; none if it corrects nothing.
+func corrections(d unit.Decision) (fields map[string]string) {
+	if d.Verb == unit.DecideCorrect {
+		_ = json.Unmarshal([]byte(d.Change), &fields) // decisions.md is checked before it comes here
 	}
-	var w struct {
-		Was json.RawMessage `json:"was"`
-	}
-	if json.Unmarshal([]byte(d.Change), &w) != nil {
-		return change{}
-	}
-	if w.Was != nil {
-		return change{was: w.Was}
-	}
-	var c change
-	if json.Unmarshal([]byte(d.Change), &c.fields) != nil {
-		return change{}
-	}
-	return c
+	return fields
 }
 
 // fold returns the fields that corrections set together, the later ones outranking the earlier ones.
 func fold(decisions []unit.Decision) map[string]string {
 	fields := map[string]string{}
 	for _, d := range decisions {
-		for name, value := range changeOf(d).fields {
-			if value == nil {
-				delete(fields, name)
-			} else if isField(name, *value) {
-				fields[name] = *value
+		for name, value := range corrections(d) {
+			if isField(name, value) {
+				fields[name] = value
 			}
 		}
 	}
@@ -99,25 +76,12 @@ func isField(name, value string) bool {
 	return false
 }
 
-// restored reports whether a correction has given a unit what an earlier version said.
-func restored(decisions []unit.Decision) bool {
-	return slices.ContainsFunc(decisions, func(d unit.Decision) bool { return changeOf(d).was != nil })
-}
-
 // isPinned reports whether the last decision about the pin is that there is one.
 func isPinned(decisions []unit.Decision) bool {
 	pinned := false
 	for _, d := range decisions {
-		switch d.Verb {
-		case unit.DecidePin:
-			pinned = true
-		case unit.DecideUnpin:
-			pinned = false
-		case unit.DecideCorrect:
-			u := memory.Unit{Pinned: pinned}
-			if was := changeOf(d).was; was != nil && json.Unmarshal([]byte(unit.Modern(string(was))), &u) == nil {
-				pinned = u.Pinned
-			}
+		if d.Verb == unit.DecidePin || d.Verb == unit.DecideUnpin {
+			pinned = d.Verb == unit.DecidePin
 		}
 	}
 	return pinned
@@ -181,56 +145,13 @@ func (a *assertion) correct(v *vocab.Vocabulary, slot string, fields map[string]
 
 // decideUnit applies decisions to a unit, in their order.
 func decideUnit(u memory.Unit, decisions []unit.Decision) memory.Unit {
-	made := u
-	for i, d := range decisions {
-		switch d.Verb {
-		case unit.DecidePin:
-			u.Pinned, u.Salience = true, 1
-		case unit.DecideUnpin:
-			u.Pinned, u.Salience = false, made.Salience
-		case unit.DecideSensitivity:
-			u.Sensitivity = level(d.Change, u.Sensitivity)
-		case unit.DecideCorrect:
-			c := changeOf(d)
-			if to, ok := c.fields["sensitivity"]; ok && to == nil {
-				u.Sensitivity = made.Sensitivity
-			} else if ok {
-				u.Sensitivity = level(*to, u.Sensitivity)
-			}
-			if c.was != nil {
-				u = restore(u, c.was)
-				correctRestored(&u, fold(decisions[i+1:]))
-			}
+	if isPinned(decisions) {
+		u.Pinned, u.Salience = true, 1
+	}
+	for _, d := range decisions {
+		if level, ok := memory.ParseSensitivity(corrections(d)["sensitivity"]); ok {
+			u.Sensitivity = level
 		}
 	}
 	return u
-}
-
-// correctRestored sets the fields that were corrected after a unit was restored.
-func correctRestored(u *memory.Unit, fields map[string]string) {
-	for name, value := range fields {
-		switch {
-		case name == "text" && u.Fact != nil:
-			u.Fact.Object, u.Fact.ObjectEntity = value, nil
-			u.Fact.Key = vocab.FactKey(u.Fact.Subject, u.Fact.Predicate, value)
-		case name == "from" && u.Fact != nil:
-			u.Fact.From = value
-		case name == "to" && u.Fact != nil:
-			u.Fact.To = value
-		case name == "text" && u.Loop != nil:
-			u.Loop.Text = value
-		case name == "due" && u.Loop != nil:
-			u.Loop.Due = value
-		case name == "text" && u.Summary != nil:
-			u.Summary.Text = value
-		}
-	}
-}
-
-// level returns the sensitivity with a name, or another one if there is none.
-func level(name string, otherwise memory.Sensitivity) memory.Sensitivity {
-	if s, ok := memory.ParseSensitivity(name); ok {
-		return s
-	}
-	return otherwise
 }

@@ -1,12 +1,10 @@
 package resolve_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/resolve"
 	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
@@ -148,46 +146,6 @@ func TestCorrectionToTheObjectOfItsNeighbourJoinsThem(t *testing.T) {
 	units := facts(slot(t, "lives_in", moved, decide(unit.DecideCorrect, uid, `{"text":"Lisbon"}`)))
 	if len(units) != 1 || units[0].UID != uid || len(units[0].Evidence) != 2 {
 		t.Errorf("got\n%s", lines(units))
-	}
-}
-
-// Acceptance check 10: what Undo sets is restored byte by byte.
-func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
-	t.Parallel()
-	payload := func(u memory.Unit) string {
-		u.Evidence = nil
-		b, err := json.Marshal(u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
-	now := find(t, facts(slot(t, "lives_in", moved)), "Lisbon")
-	was, err := resolve.Was(payload(now), payload(old))
-	if want := `{"was":{"fact":{"superseded_by":null,"to":null},"state":"validated"}}`; was != want || err != nil {
-		t.Errorf("the change is %s, %v; want %s", was, err, want)
-	}
-	s := slot(t, "lives_in", moved, decide(unit.DecideCorrect, old.UID, `{"text":"Faro"}`), decide(unit.DecideCorrect, old.UID, `{"text":null}`),
-		decide(unit.DecideCorrect, old.UID, was))
-	got := find(t, facts(s), "Lisbon")
-	if diff := cmp.Diff(payload(old), payload(got)); diff != "" || len(got.Evidence) == 0 {
-		t.Error(diff)
-	}
-	s.Decisions = append(s.Decisions, decide(unit.DecidePin, old.UID, ""), decide(unit.DecideCorrect, old.UID, `{"to":"2026-12"}`))
-	if got := find(t, facts(s), "Lisbon"); !got.Pinned || got.Fact.To != "2026-12" {
-		t.Errorf("decisions after it do not hold: %+v %+v", got, got.Fact)
-	}
-}
-
-// What contradicts a fact that a person has restored is in conflict with it.
-func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
-	t.Parallel()
-	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
-	units := facts(slot(t, "lives_in", moved, decide(unit.DecideCorrect, old.UID, `{"was":{"Fact":{"SupersededBy":"","To":""},"State":"validated"}}`)))
-	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
-	if diff := cmp.Diff(want, lines(units)); diff != "" || !cmp.Equal(units[1].Fact.Opposes, []string{old.UID}) {
-		t.Error(diff, units[1].Fact.Opposes)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Version is the number of these rules of resolution. Units that were made by rules of another version are made anew.
-const Version = 2
+const Version = 3
 
 // Units returns a function that resolves slots of facts and of loops, with a vocabulary.
 func Units(v *vocab.Vocabulary) func(unit.Slot) []memory.Unit {
@@ -34,28 +34,10 @@ func Facts(v *vocab.Vocabulary, s unit.Slot) []memory.Unit {
 		nameRuns(s.Subject, runs)
 	}
 	units := make([]memory.Unit, 0, len(runs))
-	var wanted []int // by people, as they are
-	for i, r := range runs {
-		about := decisionsAbout(s.Decisions, memory.KindFact, r, runs)
-		units = append(units, decideUnit(r.unit(s), about))
-		if restored(about) && holds(units[i]) {
-			wanted = append(wanted, i)
-		}
-	}
-	for _, w := range wanted {
-		for i := range units {
-			if runs[i].group == runs[w].group && runs[i].value != runs[w].value && holds(units[i]) && !slices.Contains(wanted, i) {
-				units[i].State = memory.StateConflict
-				units[i].Fact.Opposes = append(units[i].Fact.Opposes, units[w].UID)
-			}
-		}
+	for _, r := range runs {
+		units = append(units, decideUnit(r.unit(s), decisionsAbout(s.Decisions, memory.KindFact, r, runs)))
 	}
 	return units
-}
-
-// holds reports whether a fact holds without a known end.
-func holds(u memory.Unit) bool {
-	return u.State == memory.StateValidated && u.Fact != nil && u.Fact.To == ""
 }
 
 // slotRuns returns the runs of all groups of a slot.

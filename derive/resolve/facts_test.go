@@ -300,7 +300,7 @@ func TestFactsInheritTheGreatestSensitivity(t *testing.T) {
 	if units[0].Sensitivity != memory.Private {
 		t.Errorf("got %v", units[0].Sensitivity)
 	}
-	s.Decisions = []unit.Decision{decide(unit.DecideSensitivity, units[0].UID, "normal")}
+	s.Decisions = []unit.Decision{decide(unit.DecideCorrect, units[0].UID, `{"sensitivity":"normal"}`)}
 	if got := facts(s)[0].Sensitivity; got != memory.Normal {
 		t.Errorf("after a person has lowered it: %v", got)
 	}

@@ -90,8 +90,7 @@ func loopClaims(claims []unit.Claim, pinned bool) (opens, closes []unit.Claim) {
 	return opens, closes
 }
 
-// lastDecision returns the last decision to close or reopen a loop, nil if there is none. A loop that was given back what it said is as
-// it was then.
+// lastDecision returns the last decision to close or reopen a loop, nil if there is none.
 func lastDecision(decisions []unit.Decision) *unit.Decision {
 	var last *unit.Decision
 	for i, d := range decisions {

@@ -103,7 +103,7 @@ func (t *txn) blankQuotes(episodes string, said []string) {
 func (t *txn) purgeAnswers(episodes []int64) {
 	for _, uid := range column[string](t, "SELECT uid FROM payload_episode WHERE id IN (SELECT value FROM json_each(?))", array(episodes)) {
 		t.execAll([]any{uid}, "DELETE FROM llm_cache WHERE instr(episodes, ?) > 0",
-			"UPDATE jobs SET last_error = '' WHERE last_error <> '' AND instr(input, ?) > 0")
+			"UPDATE parked SET last_error = '' WHERE last_error <> '' AND instr(input, ?) > 0")
 	}
 }
 

@@ -285,32 +285,18 @@ CREATE TABLE decisions (
   note    TEXT    NOT NULL
 ) STRICT;
 
--- jobs: what a model was asked and failed for good, parked for a person. Earlier versions had their queue here, with further columns and states.
-CREATE TABLE jobs (
+-- parked: what a model was asked and failed for good, for a person.
+CREATE TABLE parked (
   id           INTEGER PRIMARY KEY,
   kind         TEXT    NOT NULL,
   key          TEXT    NOT NULL, -- tells jobs of a kind apart
   input        TEXT    NOT NULL CHECK (json_valid(input)), -- JSON
   input_sha256 BLOB    NOT NULL, -- of what the answer depends on
-  status       TEXT    NOT NULL CHECK (status IN ('queued', 'running', 'done', 'parked', 'dropped')),
-  priority     INTEGER NOT NULL, -- lower first
-  run_after    INTEGER NOT NULL, -- when it is due
-  order_at     INTEGER NOT NULL, -- its place among due jobs of its priority
-  lease_until  INTEGER NOT NULL, -- 0 unless it is running
-  owner        TEXT    NOT NULL, -- of the lease, '' if there is none
-  tries        INTEGER NOT NULL,
   error_class  TEXT    NOT NULL,
   last_error   TEXT    NOT NULL,
-  tokens_in    INTEGER NOT NULL,
-  tokens_out   INTEGER NOT NULL,
-  created_at   INTEGER NOT NULL,
-  updated_at   INTEGER NOT NULL
+  parked_at    INTEGER NOT NULL,
+  UNIQUE (kind, key)
 ) STRICT;
-CREATE INDEX jobs_key ON jobs (kind, key);
-CREATE UNIQUE INDEX jobs_live ON jobs (kind, key) WHERE status IN ('queued', 'running');
-CREATE INDEX jobs_due ON jobs (priority, order_at, id) WHERE status = 'queued';
-CREATE INDEX jobs_lease ON jobs (lease_until) WHERE status = 'running';
-CREATE INDEX jobs_status ON jobs (status, updated_at);
 
 -- llm_cache: answers of models that were paid for.
 CREATE TABLE llm_cache (

@@ -23,7 +23,7 @@ func (d *Store) Stats(ctx context.Context, now time.Time) (s Stats, err error) {
 		t.get(countEpisodes, nil, &s.Episodes, &s.Pending, &s.Secret, &s.Private)
 		s.Uncut = t.number(countUncut)
 		s.Units, s.Entities = t.counts(countUnits), t.counts(countEntities)
-		s.Jobs, s.Dropped = t.counts("SELECT status, count(*) FROM jobs WHERE status = 'parked' GROUP BY 1"), t.counts("SELECT reason, items FROM dropped")
+		s.Jobs, s.Dropped = t.counts("SELECT 'parked', count(*) FROM parked GROUP BY 1"), t.counts("SELECT reason, items FROM dropped")
 		s.DirtySlots = t.number("SELECT count(*) FROM dirty_slots WHERE kind <> 'entity'")
 		s.CachedAnswers = t.number("SELECT count(*) FROM llm_cache")
 		t.get(countUsage, []any{now.Format(time.DateOnly), now.Format(hourLayout)}, &s.TokensToday, &s.CallsToday, &s.CallsThisHour)

@@ -36,8 +36,8 @@ const (
 		WHERE units.id = cited.unit AND units.kind = 'summary' AND units.sensitivity < cited.most` + undecided + " RETURNING id"
 	// undecided is the condition that no person has decided how sensitive a summary is.
 	undecided = ` AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.target = units.uid
-		AND (d.verb = 'sensitivity' OR d.verb = 'correct' AND d.change LIKE '%"sensitivity"%'))`
-	setVersions = `UPDATE unit_versions SET payload = json_set(payload, '$.Sensitivity', (SELECT sensitivity FROM units WHERE id = unit))
+		AND d.verb = 'correct' AND d.change LIKE '%"sensitivity"%')`
+	setVersions = `UPDATE unit_versions SET payload = json_set(payload, '$.sensitivity', (SELECT iif(sensitivity = 2, 'secret', 'private') FROM units WHERE id = unit))
 		WHERE unit IN (SELECT value FROM json_each(?1))`
 )
 
@@ -91,8 +91,6 @@ func decideSummary(u *memory.Unit, all decided) bool {
 		switch d.Verb {
 		case unit.DecidePin, unit.DecideUnpin:
 			u.Pinned = d.Verb == unit.DecidePin
-		case unit.DecideSensitivity:
-			u.Sensitivity = sensitivityOf(d.Change, u.Sensitivity)
 		case unit.DecideCorrect:
 			correctSummary(u, d.Change)
 		}
@@ -185,7 +183,6 @@ func (d *Store) Expire(ctx context.Context, now time.Time) (expired int, err err
 			UNION SELECT 'entity', object_entity, '', 'claims' FROM json_each(?1) j JOIN payload_fact ON unit = j.value AND object_entity IS NOT NULL`, array(orphans))
 		t.deleteUnits(orphans)
 		t.exec(deleteOldVersions, now.Add(-keepVersions).UnixMicro())
-		t.exec("DELETE FROM jobs WHERE status <> 'parked'") // of the queue that earlier versions had
 	})
 	return expired, err
 }

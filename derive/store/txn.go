@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"kioku/derive/unit"
 )
 
 // txn is the transaction of one call. After its first error its methods do nothing, and the call returns that error.
@@ -173,7 +171,7 @@ func (p parsed) Scan(column any) error {
 	if text == "[]" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(unit.Modern(text)), p.to); err != nil {
+	if err := json.Unmarshal([]byte(text), p.to); err != nil {
 		return fmt.Errorf("%w: %s: %w", errDamaged, p.what, err)
 	}
 	return nil

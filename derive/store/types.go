@@ -51,8 +51,8 @@ type Job struct {
 	InputSHA256 [32]byte
 	// ErrorClass ("contract", "refused" ...) and LastError, with the raw answer, bounded and without secrets.
 	ErrorClass, LastError string
-	// UpdatedAt is when it was parked.
-	UpdatedAt time.Time
+	// ParkedAt is when it was parked.
+	ParkedAt time.Time
 }
 
 // Stats are the totals of what is derived.

@@ -20,10 +20,6 @@ type DecisionRequest struct {
 	Note string `json:"note,omitempty"`
 }
 
-// DecideUndo is a verb of a DecisionRequest only: it gives a unit the content of its version before the last, which becomes a
-// decision with the verb DecideCorrect.
-const DecideUndo = "undo"
-
 // RequestVerbs are the verbs of a DecisionRequest.
 var RequestVerbs = []string{
 	DecidePin, DecideUnpin, DecideForget, DecideCorrect, DecideClose, DecideReopen, DecideUndo, DecideMerge, DecideSplit,

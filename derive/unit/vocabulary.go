@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"encoding/json"
 	"time"
 
 	"kioku/memory"
@@ -133,6 +134,12 @@ type Version struct {
 	RecordedAt time.Time `json:"recorded_at"`
 }
 
+// Was returns the unit that a version has stored.
+func (v Version) Was() (u memory.Unit, err error) {
+	err = json.Unmarshal([]byte(v.Payload), &u)
+	return u, err
+}
+
 // Decision is what a person has decided about a unit or an entity: a line of derived/decisions.md, the truth about it.
 type Decision struct {
 	// Line of decisions.md, from 1.
@@ -148,7 +155,7 @@ type Decision struct {
 	// Other is the UID of the entity that Target is merged into, or the UIDs, with commas between them, of the facts over which a
 	// pinned fact holds; empty for other verbs.
 	Other string
-	// Change is what a correction sets, one JSON object, or the name of a sensitivity; empty for other verbs.
+	// Change is what a correction sets, one JSON object; empty for other verbs.
 	Change string
 	// Note for people; may be empty.
 	Note string
@@ -156,13 +163,14 @@ type Decision struct {
 
 // Verbs of decisions.
 const (
-	DecidePin         = "pin"
-	DecideUnpin       = "unpin"
-	DecideForget      = "forget"
-	DecideCorrect     = "correct"
-	DecideClose       = "close"
-	DecideReopen      = "reopen"
-	DecideMerge       = "merge"
-	DecideSplit       = "split"
-	DecideSensitivity = "sensitivity"
+	DecidePin     = "pin"
+	DecideUnpin   = "unpin"
+	DecideForget  = "forget"
+	DecideCorrect = "correct"
+	DecideClose   = "close"
+	DecideReopen  = "reopen"
+	DecideMerge   = "merge"
+	DecideSplit   = "split"
+	// DecideUndo takes the last decision about a unit back.
+	DecideUndo = "undo"
 )

@@ -72,7 +72,7 @@ var mayImport = map[string]string{
 	"derive/store":           "derive/unit derive/vocab memory search search/analysis store store/checksumvfs internal",
 	"derive/resolve":         "derive/unit derive/vocab memory",
 	"derive/decision":        "derive/unit memory internal",
-	"derive/view":            "derive/unit derive/vocab memory internal",
+	"derive/view":            "derive/unit derive/vocab chunker memory internal",
 	"derive/recall":          "derive/unit derive/store derive/vocab memory search/analysis search/dates internal",
 	"derive/contract":        "derive/unit derive/vocab llm llm/ask memory search/analysis search/dates internal",
 	"derive/derivetest":      "llm",

@@ -3,130 +3,94 @@ package client
 import (
 	"context"
 
+	"kioku/derive/unit"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/op"
 )
+
+// Requests about the memory of an agent, as the operations of a service take them.
+type (
+	agent struct {
+		ID string `json:"agent,omitempty"`
+	}
+	question struct {
+		agent
+		memory.Query
+		MaxSensitivity string `json:"max_sensitivity,omitempty"`
+	}
+	place struct {
+		agent
+		memory.GetRequest
+	}
+	note struct {
+		agent
+		memory.Note
+	}
+	correction struct {
+		agent
+		memory.Update
+	}
+)
+
+// The operations of a service that a memory needs.
+var (
+	search    = op.Op[question, memory.Answer]{Name: "search", Route: "POST /v1/search"}
+	get       = op.Op[place, memory.Excerpt]{Name: "get", Route: "GET /v1/notes/{path...}"}
+	add       = op.Op[note, memory.Appended]{Name: "append", Route: "POST /v1/notes"}
+	correct   = op.Op[correction, memory.Updated]{Name: "update", Route: "POST /v1/notes:update"}
+	listUnits = op.Op[unit.ListRequest, memory.UnitList]{Name: "derive list", Route: unit.ListRoute}
+)
+
+// call calls an operation, bounded in time.
+func call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) (Out, error) {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	return o.Call(ctx, c.Conn, in)
+}
 
 // Search returns the passages that answer q best. It returns an *memory.InputError for a query that cannot be answered as it
 // stands, a blank one for example.
 func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	req := &kiokuv1.MemorySearchRequest{
-		Agent: c.agent, Query: q.Text, MaxResults: int32Of(q.MaxResults), MinScore: q.MinScore,
-		Sources: q.Filter.Sources, PathPrefix: q.Filter.PathPrefix, Since: q.Filter.Since, Until: q.Filter.Until, AskTime: kiokuv1.TimeOf(q.Now),
-		Queries: q.Queries, Kinds: q.Kinds, AsOfTime: kiokuv1.TimeOf(q.AsOf), IncludeSuperseded: q.IncludeSuperseded, Clauses: q.Clauses,
-	}
-	for _, t := range q.Context {
-		req.Context = append(req.Context, &kiokuv1.ConversationTurn{Speaker: t.Speaker, Text: t.Text})
-	}
+	req := question{agent: agent{c.agent}, Query: q}
 	if q.MaxSensitivity != nil {
 		req.MaxSensitivity = q.MaxSensitivity.String()
 	}
-	resp, err := c.memory.MemorySearch(ctx, req)
-	if err != nil {
-		return memory.Answer{}, c.failed("search memory", err)
-	}
-	answer := memory.Answer{
-		Mode: resp.GetMode(), Provider: resp.GetProvider(), Model: resp.GetModel(), Index: state(resp.GetIndex()), Took: resp.GetTook().AsDuration(),
-		Abstained: resp.GetAbstained(), Withheld: int(resp.GetWithheldCount()),
-	}
-	for _, u := range resp.GetUnits() {
-		answer.Units = append(answer.Units, memory.FoundUnit{Unit: UnitOf(u.GetUnit()), Text: u.GetUnit().GetText(), Score: u.GetScore(), Names: u.GetNames()})
-	}
-	if answer.Provider == "none" {
-		answer.Provider = ""
-	}
-	for _, r := range resp.GetResults() {
-		answer.Hits = append(answer.Hits, hit(r))
-	}
-	for _, d := range resp.GetDegraded() {
-		answer.Degraded = append(answer.Degraded, memory.Degradation{Code: d.GetCode(), Text: d.GetText()})
-	}
-	return answer, nil
-}
-
-func hit(r *kiokuv1.SearchResult) memory.Hit {
-	return memory.Hit{
-		Path: r.GetPath(), StartLine: int(r.GetStartLine()), EndLine: int(r.GetEndLine()), Score: r.GetScore(),
-		Snippet: r.GetSnippet(), SnippetStart: int(r.GetSnippetStartLine()), SnippetEnd: int(r.GetSnippetEndLine()),
-		Source: r.GetSource(), Headings: r.GetHeading(), Date: r.GetDate(),
-		VectorScore: r.GetVectorScore(), TextScore: r.GetTextScore(), Weak: r.GetWeak(), Origin: OriginOf(r),
-	}
-}
-
-func state(i *kiokuv1.IndexState) memory.IndexStats {
-	st := memory.IndexStats{
-		Generation: i.GetGeneration(), Files: int(i.GetFileCount()), Chunks: int(i.GetChunkCount()), PendingFiles: int(i.GetPendingFileCount()),
-	}
-	if i.GetLastSyncTime() != nil {
-		st.LastSync = i.GetLastSyncTime().AsTime()
-	}
-	return st
+	return call(ctx, c, search, req)
 }
 
 // Get returns lines of a file. It returns memory.ErrNotFound for one that is missing or no memory, and an *memory.InputError for a
 // path that could never be one.
 func (c *Client) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	resp, err := c.memory.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{
-		Agent: c.agent, Path: req.Path, FromLine: int32Of(req.From), LineCount: int32Of(req.Lines),
-	})
-	if err != nil {
-		return memory.Excerpt{}, c.failed("get memory", err)
-	}
-	return memory.Excerpt{
-		Path: resp.GetPath(), Text: resp.GetText(), From: int(resp.GetFromLine()), Lines: int(resp.GetLineCount()),
-		TotalLines: int(resp.GetTotalLineCount()), Truncated: resp.GetTruncated(), NextFrom: int(resp.GetNextLine()),
-	}, nil
+	return call(ctx, c, get, place{agent{c.agent}, req})
 }
 
 // Append adds a note to today's file or to MEMORY.md. It returns memory.ErrDenied for a token without the right to write.
 // After memory.ErrUnreachable or a deadline it is not known whether the note was written; the same note, or one with the same
 // Key, may be sent again and is written once.
-func (c *Client) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	req := &kiokuv1.MemoryAppendRequest{
-		Agent: c.agent, Text: note.Text, Target: note.Target, Category: note.Category, IdempotencyKey: note.Key, Source: note.Source,
-		KeepSecrets: note.KeepSecrets, Session: note.Session,
-	}
-	setOrigin(req, note.Origin)
-	resp, err := c.memory.MemoryAppend(ctx, req)
-	if err != nil {
-		return memory.Appended{}, c.failed("append to memory", err)
-	}
-	a := memory.Appended{
-		Path: resp.GetPath(), StartLine: int(resp.GetStartLine()), Deduplicated: resp.GetOutcome() == kiokuv1.OutcomeDeduplicated,
-		Secrets: secrets(resp.GetSecrets()),
-	}
-	if s := resp.GetSimilar(); s != nil {
-		a.Similar = &memory.SimilarNote{Path: s.GetPath(), Line: int(s.GetLine()), Text: s.GetText()}
-	}
-	return a, nil
+func (c *Client) Append(ctx context.Context, n memory.Note) (memory.Appended, error) {
+	return call(ctx, c, add, note{agent{c.agent}, n})
 }
 
 // Update replaces a text in a file of what stays true. It returns an *memory.InputError if the old text does not occur exactly
 // once, and memory.ErrDenied for a token without the right to write.
 func (c *Client) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
-	ctx, cancel := c.call(ctx)
-	defer cancel()
-	resp, err := c.memory.MemoryUpdate(ctx, &kiokuv1.MemoryUpdateRequest{
-		Agent: c.agent, Path: u.Path, OldText: u.OldText, NewText: u.NewText, Reason: u.Reason, Source: u.Source, KeepSecrets: u.KeepSecrets,
-	})
-	if err != nil {
-		return memory.Updated{}, c.failed("update memory", err)
-	}
-	return memory.Updated{
-		Path: resp.GetPath(), StartLine: int(resp.GetStartLine()), Revision: resp.GetRevision(), Secrets: secrets(resp.GetSecrets()),
-	}, nil
+	return call(ctx, c, correct, correction{agent{c.agent}, u})
 }
 
-func secrets(replaced []*kiokuv1.ReplacedSecret) []memory.ReplacedSecret {
-	var out []memory.ReplacedSecret
-	for _, s := range replaced {
-		out = append(out, memory.ReplacedSecret{Kind: s.GetKind(), Reference: s.GetReference()})
+// Units returns the units that q selects; if words is not blank, only those that share words with it, best first. It returns
+// memory.ErrDeriveOff if derivation is off for the agent. q.UIDs and q.Filter must be empty.
+func (c *Client) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
+	if len(q.UIDs) > 0 {
+		return memory.UnitList{}, &memory.InputError{Field: "uids", Problem: "cannot be asked for over the service; GET /v1/units/ID returns one"}
 	}
-	return out
+	if f := q.Filter; len(f.Sources) > 0 || f.PathPrefix != "" || len(f.Where) > 0 || f.Since+f.Until != "" {
+		return memory.UnitList{}, &memory.InputError{Field: "filter", Problem: "cannot be applied to units over the service; Search applies it to those that it finds"}
+	}
+	return call(ctx, c, listUnits, unit.ListRequest{
+		Agent: c.agent, Kinds: q.Kinds, Entity: q.Entity, Predicate: q.Predicate, States: q.States, AsOf: q.AsOf, Believed: q.BelievedAt,
+		IncludeSuperseded: q.IncludeSuperseded, MaxSensitivity: q.MaxSensitivity.String(), After: q.After, Limit: q.Limit, Query: words,
+	})
 }

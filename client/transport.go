@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -10,12 +11,12 @@ import (
 // transport sends requests to a service, wherever their URLs point.
 type transport struct {
 	http.Transport
-	scheme, host, token string
+	target, scheme, host, token string
 }
 
 // newTransport returns a transport to a target of Dial.
 func newTransport(target string, opt Options) *transport {
-	t := &transport{scheme: "http", host: target, token: opt.Token}
+	t := &transport{target: target, scheme: "http", host: target, token: opt.Token}
 	t.TLSClientConfig = opt.TLS.Clone()
 	t.DialContext = opt.Dial
 	t.MaxIdleConnsPerHost = 4
@@ -38,5 +39,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.token != "" {
 		r.Header.Set("Authorization", "Bearer "+t.token)
 	}
-	return t.Transport.RoundTrip(r)
+	resp, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (does kioku serve run?)", t.target, err)
+	}
+	return resp, nil
 }

@@ -21,28 +21,9 @@ type extracted struct {
 	Mentions []unit.Mention `json:"mentions,omitempty"`
 	Claims   []unit.Claim   `json:"claims,omitempty"`
 	// Reflection is nil if the model was not asked for one.
-	Reflection *reflection `json:"reflection,omitempty"`
+	Reflection *contract.Reflection `json:"reflection,omitempty"`
 	// Invalid is set if the answers about the episode were invalid, so that it is not asked about again by itself.
 	Invalid bool `json:"invalid,omitempty"`
-}
-
-// reflection is what the model thinks of an episode.
-type reflection struct {
-	Text       string   `json:"text"`
-	Emotion    string   `json:"emotion"`
-	Intensity  float64  `json:"intensity"`
-	Salience   float64  `json:"salience"`
-	Confidence float64  `json:"confidence"`
-	Tags       []string `json:"tags,omitempty"`
-}
-
-// json returns a reflection as it is stored, empty for none.
-func (r *reflection) json() (string, error) {
-	if r == nil {
-		return "", nil
-	}
-	raw, err := json.Marshal(r)
-	return string(raw), err
 }
 
 // inputOf returns the hash of what the answer about an episode depends on, apart from the contract and the model. What else was
@@ -95,10 +76,13 @@ func (s *Service) applyNothing(ctx context.Context, batch []asked) error {
 func (s *Service) putModelClaims(ctx context.Context, batch []asked, said []extracted) error {
 	claims := make([]unit.EpisodeClaims, 0, len(batch))
 	for i, a := range batch {
-		ec := unit.EpisodeClaims{Episode: a.Episode.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
-		var err error
-		if ec.Reflection, err = said[i].Reflection.json(); err != nil {
-			return err
+		ec := unit.EpisodeClaims{Episode: a.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
+		if said[i].Reflection != nil {
+			raw, err := json.Marshal(said[i].Reflection)
+			if err != nil {
+				return err
+			}
+			ec.Reflection = string(raw)
 		}
 		for j := range ec.Claims {
 			c := &ec.Claims[j]
@@ -141,7 +125,7 @@ func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loo
 	if err != nil {
 		return nil, err
 	}
-	words := wordsOf(textOf(batch))
+	words := vocab.Terms(textOf(batch))
 	var loops []memory.Loop
 	for _, u := range list.Units {
 		if u.Loop != nil && u.Loop.Status == memory.LoopOpen && sharesWord(words, u.Loop.Text) {

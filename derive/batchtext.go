@@ -18,15 +18,6 @@ func textOf(batch []asked) string {
 	return b.String()
 }
 
-// wordsOf returns the analysed words of a text.
-func wordsOf(text string) map[string]bool {
-	words := map[string]bool{}
-	for _, w := range analysis.Terms(text) {
-		words[w] = true
-	}
-	return words
-}
-
 // sharesWord reports whether a text has one of the analysed words.
 func sharesWord(words map[string]bool, text string) bool {
 	for _, w := range analysis.Terms(text) {

@@ -12,6 +12,7 @@ import (
 	"kioku/derive/decision"
 	"kioku/derive/unit"
 	"kioku/derive/vocab"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -100,14 +101,19 @@ func checkCorrection(c unit.Correction, u memory.Unit) error {
 		field string
 		text  *string
 		kind  string
-		days  bool
-	}{{"valid_from", c.From, memory.KindFact, false}, {"valid_to", c.To, memory.KindFact, false}, {"due", c.Due, memory.KindLoop, true}} {
-		switch {
-		case bound.text == nil:
+	}{{"valid_from", c.From, memory.KindFact}, {"valid_to", c.To, memory.KindFact}, {"due", c.Due, memory.KindLoop}} {
+		if bound.text == nil {
+			continue
+		}
+		_, _, isPeriod := text.Period(*bound.text)
+		switch isDay := isPeriod && len(*bound.text) == len(time.DateOnly); {
 		case u.Kind != bound.kind:
 			return &memory.InputError{Field: bound.field, Problem: fmt.Sprintf("is for a %s, and this is a %s", bound.kind, u.Kind)}
-		case *bound.text != "" && !isPeriod(*bound.text, bound.days):
-			return &memory.InputError{Field: bound.field, Problem: "must be a day such as 2026-10-05" + map[bool]string{false: ", a month such as 2026-10 or a year"}[bound.days]}
+		case *bound.text == "" || isDay:
+		case bound.kind == memory.KindLoop:
+			return &memory.InputError{Field: bound.field, Problem: "must be a day such as 2026-10-05"}
+		case !isPeriod:
+			return &memory.InputError{Field: bound.field, Problem: "must be a day such as 2026-10-05, a month such as 2026-10 or a year"}
 		}
 	}
 	if utf8.RuneCountInString(c.Text) > maxText {
@@ -139,18 +145,6 @@ func bounds(c unit.Correction, u memory.Unit) (from, to string) {
 		to = *c.To
 	}
 	return from, to
-}
-
-// isPeriod reports whether a text is a day, or unless only days count a month or a year.
-func isPeriod(text string, days bool) bool {
-	layouts := []string{time.DateOnly, "2006-01", "2006"}
-	if days {
-		layouts = layouts[:1]
-	}
-	return slices.ContainsFunc(layouts, func(layout string) bool {
-		_, err := time.Parse(layout, text)
-		return err == nil
-	})
 }
 
 // beforePeriod reports whether one day, month or year lies before another one, compared at the shorter of the two.

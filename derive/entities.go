@@ -141,18 +141,5 @@ func (s *Service) entity(ctx context.Context, field, id string, ceiling memory.S
 	if err != nil {
 		return unit.Entity{}, err
 	}
-	if i := slices.IndexFunc(all, func(e unit.Entity) bool { return e.UID == id }); i >= 0 {
-		return all[i], nil
-	}
-	switch len(all) {
-	case 0:
-		return unit.Entity{}, memory.ErrNoUnit
-	case 1:
-		return all[0], nil
-	}
-	var uids []string
-	for _, e := range all {
-		uids = append(uids, e.UID)
-	}
-	return unit.Entity{}, ambiguous(field, id, uids)
+	return theOne(field, id, all, func(e unit.Entity) string { return e.UID })
 }

@@ -12,6 +12,7 @@ import (
 
 	"kioku/derive/contract"
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -61,12 +62,15 @@ func (s *Service) extractTasks(ctx context.Context, o passOptions, parked map[st
 		if err != nil {
 			return nil, err
 		}
-		unknown, err := s.applyKnown(ctx, slices.DeleteFunc(slices.Clone(waiting), s.withheld))
+		unknown, known, said, err := s.cachedOf(ctx, slices.DeleteFunc(slices.Clone(waiting), s.withheld))
+		if err == nil && len(known) > 0 {
+			err = s.putModelClaims(ctx, known, said)
+		}
 		if err != nil {
 			return nil, err
 		}
 		var tasks []task
-		for _, batch := range s.batches(ctx, unknown) {
+		for _, batch := range batches(unknown) {
 			t := s.extractTask(batch)
 			if _, known := parked[t.id()]; !known {
 				tasks = append(tasks, t)
@@ -79,7 +83,7 @@ func (s *Service) extractTasks(ctx context.Context, o passOptions, parked map[st
 }
 
 // extractTask returns the task to read a batch of episodes.
-func (s *Service) extractTask(batch []memory.Episode) task {
+func (s *Service) extractTask(batch []asked) task {
 	h := sha256.New()
 	h.Write([]byte(s.maker()))
 	var uids []string
@@ -93,7 +97,7 @@ func (s *Service) extractTask(batch []memory.Episode) task {
 		var all []asked
 		read := s.newReader()
 		for _, e := range batch {
-			if a, ok := read.episode(ctx, e); ok { // else the file has changed, and comes anew
+			if a, ok := read.episode(ctx, e.Episode); ok { // else the file has changed, and comes anew
 				all = append(all, a)
 			}
 		}
@@ -106,30 +110,26 @@ func (s *Service) extractTask(batch []memory.Episode) task {
 	return t
 }
 
-// applyKnown stores what is cached of episodes, and returns those of which nothing is.
-func (s *Service) applyKnown(ctx context.Context, episodes []memory.Episode) (unknown []memory.Episode, err error) {
+// cachedOf returns the episodes of which nothing is cached, and of the others what the model has said. Those of files that have changed are
+// left out: they come anew.
+func (s *Service) cachedOf(ctx context.Context, episodes []memory.Episode) (unknown, known []asked, said []extracted, err error) {
 	read := s.newReader()
-	var known []asked
-	var said []extracted
 	for _, e := range episodes {
 		a, ok := read.episode(ctx, e)
 		if !ok {
-			continue // the file has changed, and comes anew
+			continue
 		}
 		x, err := s.cached(ctx, a)
 		if err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 		if x == nil {
-			unknown = append(unknown, e)
-			continue
+			unknown = append(unknown, a)
+		} else {
+			known, said = append(known, a), append(said, *x)
 		}
-		known, said = append(known, a), append(said, *x)
 	}
-	if len(known) > 0 {
-		err = s.putModelClaims(ctx, known, said)
-	}
-	return unknown, err
+	return unknown, known, said, nil
 }
 
 // unextracted returns episodes that the model has not read: those of files that have settled, or that have waited for it for long.
@@ -177,28 +177,24 @@ func (s *Service) overdue(now time.Time, all, settled []memory.Episode) []memory
 // withheld reports whether an episode is above the ceiling of what the model is sent.
 func (s *Service) withheld(e memory.Episode) bool { return e.Sensitivity > s.opt.Ceiling }
 
-// batches groups episodes, each group of one file and short enough for one call. Those of files that have changed are left out.
-func (s *Service) batches(ctx context.Context, episodes []memory.Episode) [][]memory.Episode {
-	var all [][]memory.Episode
-	read, tokens := s.newReader(), 0
-	for _, e := range episodes {
-		asked, ok := read.episode(ctx, e)
-		if !ok {
-			continue
-		}
-		n := tokensOf(asked.Lines)
+// batches groups episodes, each group of one file and short enough for one call.
+func batches(episodes []asked) [][]asked {
+	var all [][]asked
+	tokens := 0
+	for _, a := range episodes {
+		n := tokensOf(a.Lines)
 		last := len(all) - 1
-		if last < 0 || all[last][0].Path != e.Path || len(all[last]) >= maxBatch || tokens+n > maxBatchTokens {
+		if last < 0 || all[last][0].Path != a.Path || len(all[last]) >= maxBatch || tokens+n > maxBatchTokens {
 			all, tokens = append(all, nil), 0
 			last++
 		}
-		all[last], tokens = append(all[last], e), tokens+n
+		all[last], tokens = append(all[last], a), tokens+n
 	}
 	return all
 }
 
 // tokensOf returns about how many tokens lines have.
-func tokensOf(lines []contract.Line) int {
+func tokensOf(lines []unit.Line) int {
 	n := 0
 	for _, l := range lines {
 		n += text.EstimateTokens(l.Text) + 4
@@ -208,7 +204,7 @@ func tokensOf(lines []contract.Line) int {
 
 // asked is an episode as the model is asked about it. Its lines are numbered from 1, however they are numbered in the file.
 type asked struct {
-	contract.Episode
+	unit.EpisodeText
 	// places are the lines of the episode, relative to its first line, by the number of the line.
 	places []int
 }
@@ -220,13 +216,13 @@ func (r *reader) episode(ctx context.Context, e memory.Episode) (asked, bool) {
 		return asked{}, false
 	}
 	lines, ok := file.Lines(e)
-	a := asked{Episode: contract.Episode{Episode: e}}
+	a := asked{EpisodeText: unit.EpisodeText{Episode: e}}
 	tokens := 0
 	for _, l := range lines {
 		if tokens += text.EstimateTokens(l.Text) + 4; tokens > maxEpisodeTokens {
 			break
 		}
-		a.Lines = append(a.Lines, contract.Line{Number: len(a.Lines) + 1, Speaker: l.Speaker, Text: l.Text})
+		a.Lines = append(a.Lines, unit.Line{Number: len(a.Lines) + 1, Speaker: l.Speaker, Text: l.Text})
 		a.places = append(a.places, l.Number-e.StartLine+1)
 	}
 	return a, ok
@@ -277,12 +273,7 @@ func single(episodes []asked) [][]asked {
 // askAbout asks the model about a batch, and stores what it says. Episodes about which it says nothing that counts are returned, to
 // be asked about again, each alone.
 func (s *Service) askAbout(ctx context.Context, batch []asked) (again []asked, err error) {
-	in, err := s.questionAbout(ctx, batch)
-	if err != nil {
-		return nil, err
-	}
-	c := s.contracts()
-	prompt, err := c.Extract(in)
+	in, prompt, err := s.questionAbout(ctx, batch)
 	if errors.Is(err, contract.ErrNoInput) {
 		return nil, s.applyExtracted(ctx, batch, make([]extracted, len(batch)), used{})
 	}
@@ -291,7 +282,7 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (again []asked, e
 	}
 	var said contract.Extraction
 	tokens, err := s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
-		said, err = c.ReadExtract(in, answer, stop)
+		said, err = s.contracts().ReadExtract(in, answer, stop)
 		return said.Report, err
 	})
 	if err != nil {
@@ -304,25 +295,23 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (again []asked, e
 			again = append(again, batch[i])
 			continue
 		}
-		one := extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims)}
-		if x.Reflection != nil {
-			one.Reflection = &reflection{x.Reflection.Text, x.Reflection.Emotion, x.Reflection.Intensity, x.Reflection.Salience, x.Reflection.Confidence, x.Reflection.Tags}
-		}
+		one := extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims), Reflection: x.Reflection}
 		done, what = append(done, batch[i]), append(what, one)
 	}
 	return again, s.applyExtracted(ctx, done, what, tokens)
 }
 
-// questionAbout returns what the model is asked about a batch.
-func (s *Service) questionAbout(ctx context.Context, batch []asked) (contract.ExtractInput, error) {
-	in := contract.ExtractInput{Model: s.modelID()}
+// questionAbout returns what the model is asked about a batch. Its error is contract.ErrNoInput if there is nothing to ask about.
+func (s *Service) questionAbout(ctx context.Context, batch []asked) (in contract.ExtractInput, p contract.Prompt, err error) {
+	in = contract.ExtractInput{Model: s.modelID()}
 	for _, a := range batch {
-		in.Episodes = append(in.Episodes, a.Episode)
+		in.Episodes = append(in.Episodes, a.EpisodeText)
 	}
-	var err error
-	if in.Loops, err = s.offeredLoops(ctx, batch); err != nil {
-		return in, err
+	if in.Loops, err = s.offeredLoops(ctx, batch); err == nil {
+		in.Entities, err = s.offeredEntities(ctx, batch)
 	}
-	in.Entities, err = s.offeredEntities(ctx, batch)
-	return in, err
+	if err == nil {
+		p, err = s.contracts().Extract(in)
+	}
+	return in, p, err
 }

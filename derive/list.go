@@ -55,20 +55,24 @@ func (s *Service) Unit(ctx context.Context, id string, ceiling memory.Sensitivit
 	if err != nil {
 		return memory.Unit{}, err
 	}
-	if i := slices.IndexFunc(list.Units, func(u memory.Unit) bool { return u.UID == id }); i >= 0 {
-		return list.Units[i], nil
+	return theOne("id", id, list.Units, func(u memory.Unit) string { return u.UID })
+}
+
+// theOne returns the thing of a list that has an id, or the only one whose id begins with it. Its errors are those of Unit.
+func theOne[T any](field, id string, list []T, uid func(T) string) (none T, err error) {
+	uids := make([]string, len(list))
+	for i, one := range list {
+		if uids[i] = uid(one); uids[i] == id {
+			return one, nil
+		}
 	}
-	switch len(list.Units) {
+	switch len(list) {
 	case 0:
-		return memory.Unit{}, memory.ErrNoUnit
+		return none, memory.ErrNoUnit
 	case 1:
-		return list.Units[0], nil
+		return list[0], nil
 	}
-	var uids []string
-	for _, u := range list.Units {
-		uids = append(uids, u.UID)
-	}
-	return memory.Unit{}, ambiguous("id", id, uids)
+	return none, ambiguous(field, id, uids)
 }
 
 // checkID returns an id in lower case, or a *memory.InputError if it is none.

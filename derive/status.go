@@ -3,6 +3,7 @@ package derive
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -174,13 +175,20 @@ func (s *Service) Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, 
 	e := unit.DeriveEstimate{Model: s.opt.Model.Name()}
 	sendable := slices.DeleteFunc(slices.Clone(waiting), s.withheld)
 	e.Episodes, e.Withheld = len(sendable), len(waiting)-len(sendable)
-	for _, batch := range s.batches(ctx, sendable) {
-		in, out, err := s.estimateBatch(ctx, batch)
-		if err != nil {
+	unknown, _, _, err := s.cachedOf(ctx, sendable)
+	if err != nil {
+		return e, err
+	}
+	add := func(p contract.Prompt, summaries int) {
+		e.Calls, e.Summaries = e.Calls+1, e.Summaries+summaries
+		e.TokensIn, e.TokensOut = e.TokensIn+llm.RequestTokens(p.Request()), e.TokensOut+p.MaxTokens
+	}
+	for _, batch := range batches(unknown) {
+		_, prompt, err := s.questionAbout(ctx, batch)
+		if err == nil {
+			add(prompt, 0)
+		} else if !errors.Is(err, contract.ErrNoInput) {
 			return e, err
-		}
-		if in > 0 {
-			e.Calls, e.TokensIn, e.TokensOut = e.Calls+1, e.TokensIn+in, e.TokensOut+out
 		}
 	}
 	parked, err := s.parkedJobs(ctx)
@@ -192,12 +200,17 @@ func (s *Service) Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, 
 		return e, err
 	}
 	for _, c := range due {
-		in, out, err := s.estimateSummary(ctx, c)
+		in, prompt, err := s.summaryQuestion(ctx, c)
+		if errors.Is(err, contract.ErrNoInput) {
+			continue
+		}
 		if err != nil {
 			return e, err
 		}
-		if in > 0 {
-			e.Calls, e.Summaries, e.TokensIn, e.TokensOut = e.Calls+1, e.Summaries+1, e.TokensIn+in, e.TokensOut+out
+		if known, err := s.cachedSummary(ctx, in, prompt); err != nil {
+			return e, err
+		} else if known == nil {
+			add(prompt, 1)
 		}
 	}
 	if limit := s.opt.MaxTokensPerDay; limit > 0 && e.Calls > 0 {
@@ -206,54 +219,6 @@ func (s *Service) Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, 
 		e.Days = max(byTokens, byCalls)
 	}
 	return e, nil
-}
-
-// estimateBatch returns the tokens of the call for a batch; none if all answers are cached.
-func (s *Service) estimateBatch(ctx context.Context, batch []memory.Episode) (in, out int, err error) {
-	var rest []asked
-	read := s.newReader()
-	for _, e := range batch {
-		a, ok := read.episode(ctx, e)
-		if !ok {
-			continue
-		}
-		answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.modelID(), s.inputOf(a))
-		if err != nil {
-			return 0, 0, err
-		}
-		if answer == "" {
-			rest = append(rest, a)
-		}
-	}
-	if len(rest) == 0 {
-		return 0, 0, nil
-	}
-	input, err := s.questionAbout(ctx, rest)
-	if err != nil {
-		return 0, 0, err
-	}
-	prompt, err := s.contracts().Extract(input)
-	if err != nil {
-		return 0, 0, nil // nothing to ask about
-	}
-	return llm.RequestTokens(prompt.Request()), prompt.MaxTokens, nil
-}
-
-// estimateSummary returns the tokens of the call for a summary; none if its answer is cached.
-func (s *Service) estimateSummary(ctx context.Context, c scope) (in, out int, err error) {
-	question, err := s.summaryQuestion(ctx, c)
-	if err != nil {
-		return 0, 0, err
-	}
-	prompt, err := s.contracts().Summary(question)
-	if err != nil {
-		return 0, 0, nil // nothing to ask about
-	}
-	known, err := s.cachedSummary(ctx, question, prompt)
-	if err != nil || known != nil {
-		return 0, 0, err
-	}
-	return llm.RequestTokens(prompt.Request()), prompt.MaxTokens, nil
 }
 
 // nextDay returns the beginning of the day after a time.

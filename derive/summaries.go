@@ -279,17 +279,13 @@ func (s *Service) putSummary(ctx context.Context, c scope, u memory.Unit) error 
 
 // summaryByRule returns the summary that the rules make of a scope. It returns false if there is nothing to quote.
 func (r *reader) summaryByRule(ctx context.Context, c scope) (memory.Summary, bool) {
-	var episodes []view.Episode
+	var episodes []unit.EpisodeText
 	for _, e := range c.episodes {
 		a, ok := r.episode(ctx, e)
 		if !ok {
 			return memory.Summary{}, false // the file has changed, and comes anew
 		}
-		shown := view.Episode{Episode: e}
-		for _, l := range a.Lines {
-			shown.Lines = append(shown.Lines, view.Line{Speaker: l.Speaker, Text: l.Text})
-		}
-		episodes = append(episodes, shown)
+		episodes = append(episodes, a.EpisodeText)
 	}
 	return view.SumUp(c.name, episodes)
 }

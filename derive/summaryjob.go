@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"kioku/derive/contract"
 	"kioku/derive/resolve"
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -104,12 +106,7 @@ func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
 
 // makeSummary asks the model for a summary and stores it, unless the episodes have changed meanwhile. An answer that is cached costs no call.
 func (s *Service) makeSummary(ctx context.Context, c scope) error {
-	in, err := s.summaryQuestion(ctx, c)
-	if err != nil {
-		return err
-	}
-	contracts := s.contracts()
-	prompt, err := contracts.Summary(in)
+	in, prompt, err := s.summaryQuestion(ctx, c)
 	if errors.Is(err, contract.ErrNoInput) {
 		return nil
 	}
@@ -124,7 +121,7 @@ func (s *Service) makeSummary(ctx context.Context, c scope) error {
 		result = &contract.SummaryResult{}
 		answer := ""
 		tokens, err := s.ask(ctx, prompt, func(text, stop string) (report contract.Report, err error) {
-			*result, err = contracts.ReadSummary(in, text, stop)
+			*result, err = s.contracts().ReadSummary(in, text, stop)
 			answer = text
 			return result.Report, err
 		})
@@ -157,21 +154,15 @@ func (s *Service) cachedSummary(ctx context.Context, in contract.SummaryInput, p
 }
 
 // summaryQuestion returns what the model is asked about a scope: the most salient and then the newest episodes that fit, in the order
-// of time, and the facts about a person or topic.
-func (s *Service) summaryQuestion(ctx context.Context, c scope) (contract.SummaryInput, error) {
-	in := contract.SummaryInput{Scope: c.kind, Key: c.key, From: c.from, To: c.to, Name: c.name}
+// of time, and the facts about a person or topic. Its error is contract.ErrNoInput if there is nothing to ask about.
+func (s *Service) summaryQuestion(ctx context.Context, c scope) (in contract.SummaryInput, p contract.Prompt, err error) {
+	in = contract.SummaryInput{Scope: c.kind, Key: c.key, From: c.from, To: c.to, Name: c.name}
 	chosen := slices.Clone(c.episodes)
 	slices.SortStableFunc(chosen, func(a, b memory.Episode) int {
-		switch {
-		case a.Salience != b.Salience && a.Salience > b.Salience:
-			return -1
-		case a.Salience != b.Salience:
-			return 1
-		}
-		return b.OccurredAt.Compare(a.OccurredAt)
+		return cmp.Or(cmp.Compare(b.Salience, a.Salience), b.OccurredAt.Compare(a.OccurredAt))
 	})
 	read, tokens := s.newReader(), 0
-	fits := map[string]contract.Episode{}
+	fits := map[string]unit.EpisodeText{}
 	for _, e := range chosen {
 		a, ok := read.episode(ctx, e)
 		n := tokensOf(a.Lines)
@@ -179,7 +170,7 @@ func (s *Service) summaryQuestion(ctx context.Context, c scope) (contract.Summar
 			continue
 		}
 		tokens += n
-		fits[e.UID] = a.Episode
+		fits[e.UID] = a.EpisodeText
 	}
 	for _, e := range c.episodes {
 		if shown, ok := fits[e.UID]; ok {
@@ -187,17 +178,16 @@ func (s *Service) summaryQuestion(ctx context.Context, c scope) (contract.Summar
 		}
 	}
 	have, err := s.summaryUnits(ctx)
-	if err != nil {
-		return in, err
-	}
 	if before, ok := have[c.uid()]; ok && before.Source == makerModel {
 		in.HadEvents = len(before.Summary.Events) > 0
 	}
-	if c.name == "" {
-		return in, nil
+	if err == nil && c.name != "" {
+		in.Facts, err = s.factsAbout(ctx, c.key)
 	}
-	in.Facts, err = s.factsAbout(ctx, c.key)
-	return in, err
+	if err == nil {
+		p, err = s.contracts().Summary(in)
+	}
+	return in, p, err
 }
 
 // maxFacts bounds the facts that a summary of a person or topic is made of.

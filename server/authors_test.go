@@ -104,7 +104,7 @@ func TestAppendRecordsWhoSaidIt(t *testing.T) {
 	// A client in Go sends what it was given.
 	got = nil
 	origin := &memory.Origin{Channel: "discord:general", Authors: []memory.Author{{ID: "u1", Name: "Ana"}, {}}}
-	if _, err := client.Over(local, "main").Append(t.Context(), memory.Note{Text: "g", Origin: origin}); err != nil || got[0] != "g: "+origin.String() {
+	if _, err := client.OverMessages(local, "main").Append(t.Context(), memory.Note{Text: "g", Origin: origin}); err != nil || got[0] != "g: "+origin.String() {
 		t.Errorf("%q, %v", got, err)
 	}
 	_, err := local.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x", Author: &kiokuv1.Author{Name: "a\nb"}})
@@ -171,7 +171,7 @@ func TestAppendInAGroupTellsNothingOfMemory(t *testing.T) {
 	local, stop := mustLocal(t, newServer(t, agents(m)))
 	defer stop()
 	side := withFlushes(t, t.TempDir(), func(o *sidecar.Options) {
-		o.Memories = func(string) memory.Service { return client.Over(local, "main") }
+		o.Memories = func(string) memory.Service { return client.OverMessages(local, "main") }
 	})
 	calls := agentClient(t, side)
 	group := true

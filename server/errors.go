@@ -23,6 +23,28 @@ import (
 // status returns the status of the error of a call. The cause of an unforeseen error goes to the log, under the id of the
 // request, which the status contains; so does what a provider answered.
 func (s *Server) status(ctx context.Context, method string, err error) error {
+	if st := s.knownStatus(ctx, method, err); st != nil {
+		return st
+	}
+	s.logFailure(ctx, method, err)
+	return errInternal(RequestID(ctx))
+}
+
+// ownStatus is status for a caller in this process, who is told the causes of errors of the memory and of unforeseen ones.
+func (s *Server) ownStatus(ctx context.Context, method string, err error) error {
+	for _, m := range memoryStatuses {
+		if errors.Is(err, m.err) {
+			return detailed(status.New(m.code, err.Error()), &errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(m.err)})
+		}
+	}
+	if st := s.knownStatus(ctx, method, err); st != nil {
+		return st
+	}
+	return status.Error(codes.Unknown, err.Error())
+}
+
+// knownStatus returns the status of an error, nil for an unforeseen one.
+func (s *Server) knownStatus(ctx context.Context, method string, err error) error {
 	if cause := context.Cause(ctx); isStatus(cause) {
 		return cause // for which the server has ended the call
 	}
@@ -42,8 +64,7 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return status.Error(codes.Canceled, "the call was canceled")
 	}
-	s.logFailure(ctx, method, err)
-	return errInternal(RequestID(ctx))
+	return nil
 }
 
 // maxOwnMessage is the maximum number of bytes of the message of an error that says itself what is wrong.

@@ -87,7 +87,7 @@ func (s *Server) patience(r *http.Request, name string) (time.Duration, error) {
 func (s *Server) LocalOperations() http.RoundTripper {
 	mux := http.NewServeMux()
 	fail := func(w http.ResponseWriter, r *http.Request, err error) {
-		httpapi.WriteError(w, s.status(r.Context(), r.Pattern, err))
+		httpapi.WriteError(w, s.ownStatus(r.Context(), r.Pattern, err))
 	}
 	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, a op.About, _ any, run func(context.Context) error) {
 		ctx := withCall(r.Context(), &call{caller: owner})

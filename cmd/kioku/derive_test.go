@@ -140,7 +140,7 @@ func TestDeriveDecisionsAreKeptAndTakenBack(t *testing.T) {
 	s.says("Open: Renew the passport", "derive", "reopen", loop)
 	s.run("derive", "close", id).wants(t, exitUsage, "only loops are closed")
 	s.run("derive", "correct", loop).wants(t, exitUsage, "text: is empty")
-	want := []string{"pin", "unpin", "correct", "correct", "correct", "close", "reopen"}
+	want := []string{"pin", "unpin", "correct", "undo", "correct", "close", "reopen"}
 	var verbs []string
 	for line := range strings.Lines(s.read("derived/decisions.md")) {
 		if strings.HasPrefix(line, "- ") {

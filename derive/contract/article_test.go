@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/contract"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
 // articleInput is an episode with the texts of the article's sample answers.
 func articleInput() contract.ExtractInput {
-	return contract.ExtractInput{Model: "m", Episodes: []contract.Episode{episode("e1", "2025-12-14",
+	return contract.ExtractInput{Model: "m", Episodes: []unit.EpisodeText{episode("e1", "2025-12-14",
 		"user: 太郎と次郎は友達。short quote。string という場所の話。",
 		"user: 静かなカフェが好き。次回、UnityのAnimator設計の続きを話す。")}}
 }

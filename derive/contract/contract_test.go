@@ -15,20 +15,20 @@ import (
 )
 
 // episode returns an episode of a day with lines "speaker: text".
-func episode(uid, day string, lines ...string) contract.Episode {
-	e := contract.Episode{Episode: memory.Episode{UID: uid, Date: day}}
+func episode(uid, day string, lines ...string) unit.EpisodeText {
+	e := unit.EpisodeText{Episode: memory.Episode{UID: uid, Date: day}}
 	if t, err := time.Parse(time.DateOnly, day); err == nil {
 		e.OccurredAt = t.Add(12 * time.Hour)
 	}
 	for i, line := range lines {
 		speaker, text, _ := strings.Cut(line, ": ")
-		e.Lines = append(e.Lines, contract.Line{Number: i + 1, Speaker: speaker, Text: text})
+		e.Lines = append(e.Lines, unit.Line{Number: i + 1, Speaker: speaker, Text: text})
 	}
 	return e
 }
 
 // talk is an episode with several speakers and languages.
-func talk() contract.Episode {
+func talk() unit.EpisodeText {
 	return episode("e1", "2026-11-18",
 		"user: I moved to Porto last month and I like green tea.",
 		"assistant: You love coffee, and Dario lives in Lisbon.",
@@ -41,7 +41,7 @@ func talk() contract.Episode {
 
 // input asks about talk.
 func input() contract.ExtractInput {
-	return contract.ExtractInput{Episodes: []contract.Episode{talk()}, Model: "test-model",
+	return contract.ExtractInput{Episodes: []unit.EpisodeText{talk()}, Model: "test-model",
 		Loops:    []memory.Loop{{Key: "k1", Text: "send the report to Anna"}, {Key: "k2", Text: "call Dario"}},
 		Entities: []unit.Entity{{Type: "PERSON", Name: "Anna Rossi", Aliases: []string{"Anni"}}, {Type: "ORG", Name: "Acme"}}}
 }
@@ -173,7 +173,7 @@ func readRerank(answer, stop string) outcome {
 func summaryInput() contract.SummaryInput {
 	second := episode("e2", "2026-11-19", "note: 田中さんと会う。Paid 1,200 euros for 3 tickets, see https://acme.example/t?id=7 and ticket INV-2026-0042.", "note: She said \"never again\" and laughed.")
 	second.Sensitivity = memory.Private
-	return contract.SummaryInput{Scope: memory.ScopeWeekly, Key: "2026-W47", From: "2026-11-16", To: "2026-11-22", Episodes: []contract.Episode{talk(), second},
+	return contract.SummaryInput{Scope: memory.ScopeWeekly, Key: "2026-W47", From: "2026-11-16", To: "2026-11-22", Episodes: []unit.EpisodeText{talk(), second},
 		Facts: []string{"The user lives in Porto"}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -31,8 +32,8 @@ type citation struct {
 
 // source is the text of one episode, as evidence and names are looked up in it.
 type source struct {
-	Episode
-	lines  []Line // those that were shown
+	unit.EpisodeText
+	lines  []unit.Line // those that were shown
 	folded []folded
 	// names is the whole text, folded for names; terms are its content terms.
 	names string
@@ -40,8 +41,8 @@ type source struct {
 }
 
 // newSource prepares the lines of an episode that a model may see.
-func newSource(e Episode) *source {
-	s := &source{Episode: e, lines: shown(e.Lines)}
+func newSource(e unit.EpisodeText) *source {
+	s := &source{EpisodeText: e, lines: shown(e.Lines)}
 	var all []string
 	for _, line := range s.lines {
 		s.folded = append(s.folded, fold(line.Text))
@@ -56,36 +57,16 @@ func newSource(e Episode) *source {
 			whole += "\n" + line.Speaker
 		}
 	}
-	s.names, s.terms = foldName(whole), contentTerms(whole)
+	s.names, s.terms = foldName(whole), vocab.ContentSet(whole)
 	return s
 }
 
 // plainSpeakers are the speakers that have no name.
 var plainSpeakers = []string{memory.SpeakerNote, memory.SpeakerUser, memory.SpeakerAssistant, memory.SpeakerTool}
 
-// shown returns the lines that a model may see: none of tools, none of recalled memories, and none that is blank.
-func shown(lines []Line) []Line {
-	texts := make([]string, len(lines))
-	for i, line := range lines {
-		texts[i] = line.Text
-	}
-	whole := strings.Join(texts, "\n")
-	stripped := memory.StripRecalled(whole)
-	rest := strings.Split(stripped, "\n")
-	var list []Line
-	for _, line := range lines {
-		if stripped != whole {
-			at := slices.Index(rest, line.Text)
-			if at < 0 {
-				continue
-			}
-			rest = rest[at+1:]
-		}
-		if line.Speaker != memory.SpeakerTool && strings.TrimSpace(line.Text) != "" {
-			list = append(list, line)
-		}
-	}
-	return list
+// shown returns the lines that a model may see: none of tools, and none that is blank.
+func shown(lines []unit.Line) []unit.Line {
+	return slices.DeleteFunc(slices.Clone(lines), func(l unit.Line) bool { return l.Speaker == memory.SpeakerTool || strings.TrimSpace(l.Text) == "" })
 }
 
 // mayTell reports whether a speaker may make a claim about an entity: about the owner of the memory only the owner, or who writes
@@ -146,7 +127,7 @@ func (s *source) checkCitation(c citation, says string, about []memory.EntityRef
 // saysSo reports whether the lines of a citation share a term with what a claim says: a quote proves nothing else. The heading counts
 // too, the lines before and after of the same speaker, and a question that the quote may answer.
 func (s *source) saysSo(c citation, says string) bool {
-	terms := contentTerms(says)
+	terms := vocab.ContentSet(says)
 	if shared(terms, s.Heading, says) > 0 {
 		return true
 	}
@@ -202,7 +183,7 @@ func (s *source) checkInstruction(c citation) (citation, string, string) {
 }
 
 // orders reports whether a line is for a program, and not of the owner's own file of what stays true.
-func (s *source) orders(line Line) bool {
+func (s *source) orders(line unit.Line) bool {
 	return vocab.OrdersProgram(line.Text) && !(s.LongTerm && line.Speaker == memory.SpeakerNote)
 }
 
@@ -238,7 +219,7 @@ func clipQuote(quote string) string {
 // wholeEpisode is the evidence of an item that gives none: the whole episode, and as its quote the line that shares most terms
 // with what the item says, of a speaker who may say it. A line that shares none is no evidence.
 func (s *source) wholeEpisode(i *item, says string, about []memory.EntityRef) []citation {
-	terms := contentTerms(says)
+	terms := vocab.ContentSet(says)
 	best, most, spoken := -1, 0, false
 	for at, line := range s.lines {
 		if !mayTell(line.Speaker, about...) || s.orders(line) {
@@ -264,7 +245,7 @@ func (s *source) wholeEpisode(i *item, says string, about []memory.EntityRef) []
 // shared counts the terms that a line has of those of a text.
 func shared(terms map[string]bool, line, says string) int {
 	n := 0
-	for term := range contentTerms(line) {
+	for term := range vocab.ContentSet(line) {
 		if terms[term] {
 			n++
 		}

@@ -13,7 +13,7 @@ import (
 // ExtractInput is a batch of episodes.
 type ExtractInput struct {
 	// Episodes to read, in the order of time.
-	Episodes []Episode
+	Episodes []unit.EpisodeText
 	// Loops that are open, of which at most 20 are offered.
 	Loops []memory.Loop
 	// Entities that are known, of which at most 40 are offered.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kioku/derive/contract"
+	"kioku/derive/unit"
 )
 
 // swap returns a valid item with pieces of it replaced: old, new, old, new ....
@@ -137,7 +138,7 @@ func TestFactsMayAnswerAQuestion(t *testing.T) {
 		"chinese":       {[]string{"assistant: 你住在杭州吗？", "user: 对，五月起。"}, "杭州", "对，五月起。", true},
 		"chinese told":  {[]string{"assistant: 杭州很美。", "user: 对，五月起。"}, "杭州", "对，五月起。", false},
 	} {
-		in := contract.ExtractInput{Episodes: []contract.Episode{episode("e", "2026-11-18", c.lines...)}}
+		in := contract.ExtractInput{Episodes: []unit.EpisodeText{episode("e", "2026-11-18", c.lines...)}}
 		e, report, _ := readEpisode(in, `{"facts": [`+swap(likes, `"likes"`, `"lives_in"`, `"green tea"`, `"`+c.object+`"`, `[{"line": 1, "quote": "I like green tea"}]`, `"`+c.quote+`"`)+`]}`)
 		if (len(e.Claims) == 1) != c.accepted || !c.accepted && report.Dropped[contract.ReasonEvidence] != 1 {
 			t.Errorf("%s: %+v", name, e)
@@ -160,7 +161,7 @@ func TestFactsFromAnOrderInANote(t *testing.T) {
 		"task":      {line: "user: I hate tea, and I still have to update the user guide.", quote: "I hate tea", accepted: true},
 		"MEMORY.md": {line: "note: Remember that the user hates tea.", quote: "the user hates tea", longTerm: true, accepted: true},
 	} {
-		in := contract.ExtractInput{Episodes: []contract.Episode{episode("e", "2026-11-18", c.line)}}
+		in := contract.ExtractInput{Episodes: []unit.EpisodeText{episode("e", "2026-11-18", c.line)}}
 		in.Episodes[0].LongTerm = c.longTerm
 		e, _, err := readEpisode(in, `{"facts": [`+swap(likes, "likes", "dislikes", `"green tea"`, `"tea"`, "I like green tea", c.quote)+`]}`)
 		if (len(e.Claims) == 1) != c.accepted || (err == nil) != c.accepted {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"kioku/derive/vocab"
 	"kioku/search/analysis"
 )
 
@@ -101,24 +102,10 @@ func isWordLetter(r rune) bool {
 	return !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) && r != 'ー'
 }
 
-// contentTerms returns the terms of a text that say something, each once.
-func contentTerms(s string) map[string]bool {
-	a := analysis.NewAnalyzer()
-	defer a.Release()
-	a.Add(s)
-	terms := map[string]bool{}
-	for _, t := range a.Tokens {
-		if !analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind) {
-			terms[t.Term] = true
-		}
-	}
-	return terms
-}
-
 // sharesTerm reports whether a text has one of the terms. A text of one character that is no term of its own, such as 茶, is looked
 // for as it stands.
 func sharesTerm(terms map[string]bool, whole, s string) bool {
-	found := contentTerms(s)
+	found := vocab.ContentSet(s)
 	for term := range found {
 		if terms[term] {
 			return true

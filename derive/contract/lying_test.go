@@ -90,7 +90,7 @@ func sortedKeys(m map[string]any) []string {
 func foldedText(s string) string { return strings.Join(strings.Fields(norm.NFKC.String(s)), " ") }
 
 // checkClaim returns what is wrong with a claim: every claim has a quote that stands in the lines that it cites, of an entitled speaker.
-func checkClaim(e contract.Episode, in contract.ExtractInput, c unit.Claim) error {
+func checkClaim(e unit.EpisodeText, in contract.ExtractInput, c unit.Claim) error {
 	var cited []string
 	speakers := map[string]bool{}
 	for _, line := range e.Lines {

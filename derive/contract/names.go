@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"kioku/derive/vocab"
-	"kioku/memory"
 )
 
 // Contracts with their versions. A new version asks or reads differently, so that answers to an old one are not used again.
@@ -43,24 +42,6 @@ func (c Contracts) vocabulary() *vocab.Vocabulary {
 // entityTypes returns all types of entities.
 func (c Contracts) entityTypes() []string {
 	return append(slices.Clone(vocab.EntityTypes), c.EntityTypes...)
-}
-
-// Line is one line of an episode.
-type Line struct {
-	// Number of the line in the episode, from 1.
-	Number int
-	// Speaker of the line: one of the constants memory.Speaker..., or the name of somebody else.
-	Speaker string
-	// Text of the line as it stands in the file, without a line break.
-	Text string
-}
-
-// Episode is an episode with its text.
-type Episode struct {
-	memory.Episode
-	// Lines that a model may see, in order. Lines of tools and recalled memories are left out of prompts, and no claim can cite
-	// them.
-	Lines []Line
 }
 
 // The most loops and entities that a prompt offers.

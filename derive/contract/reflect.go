@@ -18,15 +18,16 @@ var emotions = []string{"joy", "sadness", "anger", "fear", "neutral"}
 // Reflection is what a model thinks of an episode. It orders what is remembered; it is evidence of nothing.
 type Reflection struct {
 	// Text has at most 600 characters.
-	Text string
+	Text string `json:"text"`
 	// Emotion is joy, sadness, anger, fear or neutral.
-	Emotion string
+	Emotion string `json:"emotion"`
 	// Intensity of the emotion in [0,1].
-	Intensity float64
+	Intensity float64 `json:"intensity"`
 	// Salience says how much the episode matters, and Confidence how sure the model is, both in [0,1].
-	Salience, Confidence float64
+	Salience   float64 `json:"salience"`
+	Confidence float64 `json:"confidence"`
 	// Tags are at most 8, each once, in alphabetical order.
-	Tags []string
+	Tags []string `json:"tags,omitempty"`
 }
 
 // readReflection checks a reflection, nil if one of its values is not allowed.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/llm/ask"
 	"kioku/memory"
 )
@@ -25,7 +26,7 @@ type SummaryInput struct {
 	// Name of the person or topic that it is about; empty for other scopes.
 	Name string
 	// Episodes in the order of time.
-	Episodes []Episode
+	Episodes []unit.EpisodeText
 	// Facts that hold now, one sentence each.
 	Facts []string
 	// HadEvents says that the version before has key events, so that one without any does not take its place.

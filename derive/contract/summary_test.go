@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/contract"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -132,7 +133,7 @@ func TestSummaryInheritsSensitivityAndNoSpeaker(t *testing.T) {
 
 func TestSummaryOfAPersonHasNotes(t *testing.T) {
 	t.Parallel()
-	in := contract.SummaryInput{Scope: memory.ScopePerson, Key: "abc", Name: "Dario", Episodes: []contract.Episode{talk()}}
+	in := contract.SummaryInput{Scope: memory.ScopePerson, Key: "abc", Name: "Dario", Episodes: []unit.EpisodeText{talk()}}
 	for answer, want := range map[string]string{
 		`{"summary_text": "Dario lives in Braga.", "key_events": [], "notes": "Likes green tea."}`: "Likes green tea.",
 		`{"summary_text": "Dario lives in Braga.", "key_events": [], "notes": null}`:               "",

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"kioku/derive/vocab"
 	"kioku/search/analysis"
 )
 
@@ -27,12 +28,9 @@ type wording struct {
 
 // newWording prepares the words of an input.
 func newWording(whole string) *wording {
-	s := &wording{input: foldName(whole), numbers: map[string]bool{}, terms: map[string]bool{}, calendar: map[string]bool{}}
+	s := &wording{input: foldName(whole), numbers: map[string]bool{}, terms: vocab.Terms(whole), calendar: map[string]bool{}}
 	for _, n := range digits.FindAllString(s.input, -1) {
 		s.numbers[plainNumber(n)] = true
-	}
-	for _, term := range analysis.Terms(whole) {
-		s.terms[term] = true
 	}
 	for _, day := range isoDate.FindAllString(s.input, -1) {
 		if t, err := time.Parse(time.DateOnly, day); err == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kioku/derive/store"
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
@@ -121,8 +122,8 @@ func (s *state) redact(h memory.Hit, hidden []memory.Episode) (shown memory.Hit,
 			open.WriteString(lines[i] + "\n")
 		}
 	}
-	left := contentTerms(open.String())
-	if !slices.ContainsFunc(contentTerms(s.query.Text+"\n"+s.background), func(term string) bool { return slices.Contains(left, term) }) {
+	left := vocab.ContentTerms(open.String())
+	if !slices.ContainsFunc(vocab.ContentTerms(s.query.Text+"\n"+s.background), func(term string) bool { return slices.Contains(left, term) }) {
 		h.Snippet = ""
 		return h, false
 	}

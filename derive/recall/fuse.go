@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
@@ -13,7 +13,7 @@ const (
 	// rrfK is the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): 10 instead of their 60, because few rankings
 	// are merged, whose first places mean something.
 	rrfK = 10
-	// alike is the share of common trigrams (Dice) from which on two passages say the same.
+	// alike is the share of common terms (Dice) from which on two passages say the same.
 	alike = 0.90
 )
 
@@ -74,10 +74,10 @@ func overlaps(a, b memory.Hit) bool {
 // unlike returns hits without those that say nearly the same as an earlier one, as they are asked for.
 func unlike(hits []memory.Hit) iter.Seq[memory.Hit] {
 	return func(yield func(memory.Hit) bool) {
-		var shown []*trigrams
+		var shown []map[string]bool
 		for _, h := range hits {
-			mine := trigramsOf(h.Snippet)
-			if slices.ContainsFunc(shown, func(t *trigrams) bool { return t.atMost(mine) >= alike && t.dice(mine) >= alike }) {
+			mine := vocab.Terms(h.Snippet)
+			if slices.ContainsFunc(shown, func(t map[string]bool) bool { return dice(t, mine) >= alike }) {
 				continue
 			}
 			if shown = append(shown, mine); !yield(h) {
@@ -87,69 +87,13 @@ func unlike(hits []memory.Hit) iter.Seq[memory.Hit] {
 	}
 }
 
-// trigrams are the runs of three characters of a text, whatever its case and white space.
-type trigrams struct {
-	list   []uint64
-	sorted bool
-	// counts of the trigrams by their hash, which tell most pairs of texts apart without sorting.
-	counts [512]uint16
-}
-
-// trigramsOf returns the trigrams of a text.
-func trigramsOf(text string) *trigrams {
-	const bits = 21 // of a character
-	t := &trigrams{}
-	var last uint64
-	for i, r := range []rune(strings.Join(strings.Fields(strings.ToLower(text)), " ")) {
-		if last = (last<<bits | uint64(r)) & (1<<(3*bits) - 1); i >= 2 {
-			t.list = append(t.list, last)
-			t.counts[last*0x9e3779b97f4a7c15>>(64-9)]++
-		}
-	}
-	return t
-}
-
-// atMost returns a bound of dice.
-func (t *trigrams) atMost(o *trigrams) float64 {
+// dice returns the share of common terms: 2 |a∩b| / (|a|+|b|); 0 if there are none.
+func dice(a, b map[string]bool) float64 {
 	common := 0
-	for i, n := range t.counts {
-		common += int(min(n, o.counts[i]))
+	for t := range a {
+		common += one(b[t])
 	}
-	return share(common, len(t.list)+len(o.list))
-}
-
-// dice returns the share of common trigrams: 2 |a∩b| / (|a|+|b|); 0 if there are none.
-func (t *trigrams) dice(o *trigrams) float64 {
-	common := 0
-	for a, b := t.sort(), o.sort(); len(a) > 0 && len(b) > 0; {
-		switch {
-		case a[0] == b[0]:
-			common++
-			a, b = a[1:], b[1:]
-		case a[0] < b[0]:
-			a = a[1:]
-		default:
-			b = b[1:]
-		}
-	}
-	return share(common, len(t.list)+len(o.list))
-}
-
-// sort returns the trigrams in their order.
-func (t *trigrams) sort() []uint64 {
-	if !t.sorted {
-		slices.Sort(t.list)
-		t.sorted = true
-	}
-	return t.list
-}
-
-// share returns the share of what two lists with a total length have in common; 0 for empty ones.
-func share(common, total int) float64 {
-	if total == 0 {
-		return 0
-	}
-	return 2 * float64(common) / float64(total)
+	return 2 * float64(common) / float64(max(len(a)+len(b), 1))
 }
 
 // perFile returns hits with at most n of a file; 0 means no bound.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -34,10 +35,10 @@ type link struct {
 // links returns the words of a background that the first of some passages share with it and the message lacks: what the message points
 // at, if anything that is remembered is about it. The most telling ones are returned in the order in which they were said.
 func links(background, message string, hits []memory.Hit) []string {
-	said, asked := wordsOf(background), termsOf(message)
+	said, asked := wordsOf(background), vocab.Terms(message)
 	var found []link
 	for rank, h := range hits[:min(len(hits), linkHits)] {
-		has := termsOf(h.Headings + "\n" + h.Snippet)
+		has := vocab.Terms(h.Headings + "\n" + h.Snippet)
 		for i := 0; i < len(said); {
 			run := said[i]
 			from := i
@@ -96,13 +97,4 @@ func wordsOf(text string) []spoken {
 		}
 	}
 	return words
-}
-
-// termsOf returns the set of the terms of a text.
-func termsOf(text string) map[string]bool {
-	terms := map[string]bool{}
-	for _, term := range analysis.Terms(text) {
-		terms[term] = true
-	}
-	return terms
 }

@@ -66,22 +66,6 @@ func countContent(message string) (n int) {
 	return n
 }
 
-// contentTerms returns the different terms of a text that say something about its subject, in their order.
-func contentTerms(text string) []string {
-	a := analysis.NewAnalyzer()
-	defer a.Release()
-	a.Add(text)
-	var terms []string
-	seen := map[string]bool{}
-	for _, t := range a.Tokens {
-		if t.IsLeaf() && !seen[t.Term] && !analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind) {
-			seen[t.Term] = true
-			terms = append(terms, t.Term)
-		}
-	}
-	return terms
-}
-
 // isIdentifier reports whether a message is nothing but an identifier, which no other wording can find.
 func isIdentifier(message string) bool {
 	a := analysis.NewAnalyzer()

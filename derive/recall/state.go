@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
@@ -37,8 +38,8 @@ type state struct {
 	// inContext reports that the message is read with the messages before it, which are background.
 	inContext  bool
 	background string
-	// names comes from the names of the message and its background; nil if they are not looked up.
-	names <-chan result[[]name]
+	// names returns the names of the message and its background; nil if they are not looked up.
+	names func() result[[]name]
 	// units comes from the units that match; nil if none are asked for.
 	units <-chan result[foundUnits]
 	// others are the running queries beside that for the message.
@@ -195,7 +196,7 @@ func (s *state) contextRankings(ctx context.Context) []ranking {
 	said := links(s.background, s.query.Text, slices.Concat(sharing(inContext, s.query.Text), joint))
 	text, meant := strings.Join(said, " ")+" "+s.query.Text, func(hits []memory.Hit) []memory.Hit { return onMessage(hits, s.query.Text) }
 	if len(said) == 0 {
-		text, meant = nameQuery(await(ctx, s.names).value, s.query.Text), slices.Clone
+		text, meant = nameQuery(s.names().value, s.query.Text), slices.Clone
 	}
 	if text == "" {
 		return rankings
@@ -227,7 +228,7 @@ func sharing(hits []memory.Hit, message string) []memory.Hit {
 
 // shares reports whether a hit has one of some words.
 func shares(h memory.Hit, words []spoken) bool {
-	has := termsOf(h.Headings + "\n" + h.Snippet)
+	has := vocab.Terms(h.Headings + "\n" + h.Snippet)
 	return slices.ContainsFunc(words, func(w spoken) bool { return has[w.term] })
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"kioku/derive/vocab"
 	"kioku/memory"
@@ -47,17 +48,12 @@ func (s *state) startUnits(ctx context.Context) {
 	if !wantsUnits && !(s.merges() && s.inContext) {
 		return
 	}
-	looked := background(func() ([]name, error) { return findNames(ctx, s.Recaller.units, s.query.Text, s.background, s.ceiling) })
-	forQuery, forUnits := make(chan result[[]name], 1), make(chan result[[]name], 1)
-	go func() {
-		got := await(ctx, looked)
-		forQuery <- got
-		forUnits <- got
-	}()
-	s.names = forQuery
+	s.names = sync.OnceValue(func() result[[]name] {
+		return await(ctx, background(func() ([]name, error) { return findNames(ctx, s.Recaller.units, s.query.Text, s.background, s.ceiling) }))
+	})
 	if wantsUnits {
 		s.units = background(func() (foundUnits, error) {
-			names := await(ctx, forUnits)
+			names := s.names()
 			if names.err != nil {
 				return foundUnits{}, names.err
 			}
@@ -78,7 +74,7 @@ type unitSearch struct {
 // findUnits returns the units that are about the names, share the words of the message, or are what the message asks for.
 func (s *state) findUnits(ctx context.Context, names []name) (foundUnits, error) {
 	u := &unitSearch{state: s, found: map[string]memory.FoundUnit{}}
-	u.terms = contentTerms(cmp.Or(u.namedMessage(names), s.query.Text))
+	u.terms = vocab.ContentTerms(cmp.Or(u.namedMessage(names), s.query.Text))
 	for _, term := range u.terms {
 		u.thirds = append(u.thirds, thirdPerson(term))
 	}
@@ -240,7 +236,7 @@ func (u *unitSearch) coverage(unit memory.Unit, surface string) (share float64, 
 	for _, e := range unit.Evidence {
 		text += "\n" + e.Quote
 	}
-	has, named, asked := termsOf(text), termsOf(surface), 0
+	has, named, asked := vocab.Terms(text), vocab.Terms(surface), 0
 	for i, term := range u.terms {
 		if !named[term] {
 			asked++

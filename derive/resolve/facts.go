@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -47,7 +48,7 @@ func slotRuns(class vocab.Class, list []*assertion) []*run {
 		groups[a.group] = append(groups[a.group], a)
 	}
 	var runs []*run
-	for _, group := range sortedKeys(groups) {
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		members := groups[group]
 		slices.SortFunc(members, compareAssertions)
 		if class == vocab.Event {
@@ -57,15 +58,6 @@ func slotRuns(class vocab.Class, list []*assertion) []*run {
 		}
 	}
 	return runs
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // nameRuns gives runs their UIDs: of subject, predicate, object and the ordinal among runs with the same ones. A run keeps the UID

@@ -128,22 +128,12 @@ func (d *Document) find(e memory.Episode) ([]line, memory.Episode, bool) {
 	return d.lines[d.spans[i].from:d.spans[i].to], d.episodes[i], true
 }
 
-// Line is a line of an episode as a model may read it.
-type Line struct {
-	// Number of the line in the file, from 1. Several lines have the number of one line of a transcript.
-	Number int
-	// Text without marks of Kioku and comments.
-	Text string
-	// Speaker of the line: memory.SpeakerNote, SpeakerUser, SpeakerAssistant, SpeakerTool, or the name of somebody else.
-	Speaker string
-}
-
 // Lines returns the lines of an episode with their speakers. Memories that were recalled into the text, front matter, comments, orders
 // to programs and lines of derived views are left out; quotations and code are those of memory.SpeakerTool. It returns false if the file has no such
 // episode (any more).
-func (d *Document) Lines(e memory.Episode) ([]Line, bool) {
+func (d *Document) Lines(e memory.Episode) ([]unit.Line, bool) {
 	lines, _, ok := d.find(e)
-	var out []Line
+	var out []unit.Line
 	for _, l := range lines {
 		if l.role == hidden || l.role == order {
 			continue
@@ -152,7 +142,7 @@ func (d *Document) Lines(e memory.Episode) ([]Line, bool) {
 		if l.role == code && speaker != memory.SpeakerAssistant {
 			speaker = memory.SpeakerTool
 		}
-		out = append(out, Line{l.number, l.text, speaker})
+		out = append(out, unit.Line{Number: l.number, Speaker: speaker, Text: l.text})
 	}
 	return out, ok
 }

@@ -6,6 +6,24 @@ import (
 	"kioku/memory"
 )
 
+// Line is a line of an episode as a model may read it.
+type Line struct {
+	// Number of the line in the file, from 1: several lines may have the number of one line of a transcript. A prompt counts those that it
+	// shows.
+	Number int
+	// Speaker of the line: one of the constants memory.Speaker..., or the name of somebody else.
+	Speaker string
+	// Text without marks of Kioku and comments.
+	Text string
+}
+
+// EpisodeText is an episode with its text.
+type EpisodeText struct {
+	memory.Episode
+	// Lines without what was recalled. Those of tools are in no prompt, and no claim can cite them.
+	Lines []Line
+}
+
 // EpisodeClaims are the mentions and claims of one episode.
 type EpisodeClaims struct {
 	// Episode whose text they were made from, by UID and TextSHA256.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"kioku/chunker"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -17,6 +19,9 @@ type sentence struct {
 
 // Sentences of fewer letters say nothing without the rest: in Latin scripts, and in Japanese and Chinese.
 const minLetters, minHan = 8, 4
+
+// maxSentence is the number of characters from which on a sentence is cut.
+const maxSentence = 1000
 
 var (
 	// mark begins lines of lists, quotations and check boxes.
@@ -31,7 +36,7 @@ var (
 
 // quote returns the sentence of an episode that stands for it: the first with a name if there is one, else the first, of the owner
 // before all others. What tools said and code are not quoted.
-func quote(name string, lines []Line) (sentence, bool) {
+func quote(name string, lines []unit.Line) (sentence, bool) {
 	var best sentence
 	rank, inCode := 0, false
 	for _, l := range lines {
@@ -66,30 +71,23 @@ func plain(line string) string {
 	return text.OneLine(strings.NewReplacer("**", "", "__", "", "`", "", "~~", "").Replace(line))
 }
 
-// sentences cuts a line after full stops, question marks and exclamation marks.
-func sentences(line string) []string {
-	var list []string
-	begin, runes := 0, []rune(line)
-	for i, r := range runes {
-		end := strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?", r) && (i+1 == len(runes) || unicode.IsSpace(runes[i+1])) && !abbreviated(runes[:i])
-		if i+1 == len(runes) || end && !strings.ContainsRune("。！？!?.」』）)", runes[i+1]) {
-			if s := strings.TrimSpace(string(runes[begin : i+1])); s != "" {
-				list = append(list, s)
-			}
-			begin = i + 1
+// abbreviation matches what ends with a full stop that ends no sentence.
+var abbreviation = regexp.MustCompile(`(?:^|[^\pL])(?:(?:\pL\.)*\pL|Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|approx)\.$`)
+
+// sentences cuts a line into sentences.
+func sentences(line string) (list []string) {
+	whole := ""
+	for _, part := range append(chunker.Sentences(line, maxSentence), "") {
+		if abbreviation.MatchString(strings.TrimSpace(whole)) && part != "" {
+			whole += part
+			continue
 		}
+		if whole = strings.TrimSpace(whole); whole != "" {
+			list = append(list, whole)
+		}
+		whole = part
 	}
 	return list
-}
-
-// abbreviated reports whether a full stop after this text ends an abbreviation such as "Dr" or "e.g", not a sentence.
-func abbreviated(before []rune) bool {
-	i := len(before)
-	for i > 0 && (unicode.IsLetter(before[i-1]) || before[i-1] == '.') {
-		i--
-	}
-	word := string(before[i:])
-	return len(word) == 1 || strings.Contains(word, ".") || strings.Contains(" Dr Mr Mrs Ms Prof St No vs etc approx ", " "+word+" ")
 }
 
 // says reports whether a sentence has enough letters to say something by itself, and is not only an address.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -21,26 +22,11 @@ const (
 	maxWhy = 200
 )
 
-// Episode is an episode with its text.
-type Episode struct {
-	memory.Episode
-	// Lines of it, without what was recalled.
-	Lines []Line
-}
-
-// Line is one line of an episode.
-type Line struct {
-	// Speaker of the line, as in [memory.Evidence].
-	Speaker string
-	// Text as it stands in the note.
-	Text string
-}
-
 // SumUp returns a summary of episodes by rule, in no other words than those of the notes: its Text, of at most 600 characters, quotes one sentence of each of at most five episodes
 // in the order of time, and its Events are these episodes. The most salient ones are chosen, then the newest, and from different days
 // if there are several. It returns false if there is no sentence to quote. Scope, Key and days are left to the caller. The order of
 // the episodes does not matter. With the name of a person or topic it quotes of each episode a sentence with the name, if there is one.
-func SumUp(name string, episodes []Episode) (memory.Summary, bool) {
+func SumUp(name string, episodes []unit.EpisodeText) (memory.Summary, bool) {
 	var all []event
 	for _, e := range episodes {
 		if s, ok := quote(vocab.Norm(name), e.Lines); ok {

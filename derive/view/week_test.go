@@ -10,23 +10,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/derive/unit"
 	"kioku/derive/view"
 	"kioku/memory"
 )
 
 // episode returns an episode at noon of a day of November 2026, of lines of one speaker.
-func episode(uid string, day int, salience float64, speaker, text string) view.Episode {
+func episode(uid string, day int, salience float64, speaker, text string) unit.EpisodeText {
 	at := time.Date(2026, 11, day, 12, 0, 0, 0, time.UTC)
-	e := view.Episode{Episode: memory.Episode{UID: uid, Date: at.Format(time.DateOnly), OccurredAt: at, Salience: salience}}
+	e := unit.EpisodeText{Episode: memory.Episode{UID: uid, Date: at.Format(time.DateOnly), OccurredAt: at, Salience: salience}}
 	for line := range strings.SplitSeq(text, "\n") {
-		e.Lines = append(e.Lines, view.Line{Speaker: speaker, Text: line})
+		e.Lines = append(e.Lines, unit.Line{Speaker: speaker, Text: line})
 	}
 	return e
 }
 
 func TestSumUpQuotesTheEpisodesThatMatterMost(t *testing.T) {
 	t.Parallel()
-	episodes := []view.Episode{
+	episodes := []unit.EpisodeText{
 		episode("a", 16, .9, "note", "## 10:00 - decision\n- We **decided** to use [SQLite](https://sqlite.org). It is one file.\n"),
 		episode("b", 17, .1, "note", "Nothing much happened today"),
 		episode("c", 18, .5, "user", "来週ポルトに引っ越します。荷物は来月届きます。"),
@@ -61,7 +62,7 @@ func TestSumUpQuotesTheEpisodesThatMatterMost(t *testing.T) {
 
 func TestSumUpTakesTheThirdOfADayIfThereIsNothingElse(t *testing.T) {
 	t.Parallel()
-	got, ok := view.SumUp("", []view.Episode{episode("a", 16, .9, "note", "The first of the day."), episode("b", 16, .8, "note", "The second of the day."),
+	got, ok := view.SumUp("", []unit.EpisodeText{episode("a", 16, .9, "note", "The first of the day."), episode("b", 16, .8, "note", "The second of the day."),
 		episode("c", 16, .7, "note", "The third of the day.")})
 	if !ok || len(got.Events) != 3 {
 		t.Errorf("got %+v", got)
@@ -70,7 +71,7 @@ func TestSumUpTakesTheThirdOfADayIfThereIsNothingElse(t *testing.T) {
 
 func TestSumUpPrefersSentencesWithTheName(t *testing.T) {
 	t.Parallel()
-	episodes := []view.Episode{episode("a", 16, .5, "note", "The flat is cold. Dário brought a heater. He is kind."),
+	episodes := []unit.EpisodeText{episode("a", 16, .5, "note", "The flat is cold. Dário brought a heater. He is kind."),
 		episode("b", 17, .5, "assistant", "I have written to dario about it."), episode("c", 18, .5, "user", "Tomorrow the heater goes back.")}
 	got, ok := view.SumUp("Dario", episodes)
 	want := "2026-11-16 “Dário brought a heater.”\n2026-11-17 “I have written to dario about it.” (assistant)\n2026-11-18 “Tomorrow the heater goes back.”"
@@ -81,7 +82,7 @@ func TestSumUpPrefersSentencesWithTheName(t *testing.T) {
 
 func TestSumUpOfNothingIsNoSummary(t *testing.T) {
 	t.Parallel()
-	for name, episodes := range map[string][]view.Episode{
+	for name, episodes := range map[string][]unit.EpisodeText{
 		"no episodes": nil,
 		"headings":    {episode("a", 16, .9, "note", "# One\n## Two\n---\n\nOK!\nhttps://example.org/a-long-address")},
 		"tools":       {episode("a", 16, .9, "tool", "The tool has printed a lot of text.")},
@@ -96,7 +97,7 @@ func FuzzSumUp(f *testing.F) {
 	f.Add("One sentence is here. Another.\n- [ ] todo: call", "Dario", uint8(5))
 	f.Add(strings.Repeat("長い文章です", 200), "長い", uint8(3))
 	f.Fuzz(func(t *testing.T, text, name string, n uint8) {
-		var episodes []view.Episode
+		var episodes []unit.EpisodeText
 		for i := range int(n%8) + 1 {
 			episodes = append(episodes, episode(fmt.Sprint(i), 1+i, .5, name, fmt.Sprint(text, i)))
 		}

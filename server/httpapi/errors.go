@@ -138,6 +138,16 @@ var hints = map[codes.Code]string{
 	codes.Internal:          "the log of the service has the cause under this id",
 }
 
+// IsGeneral reports whether a hint is that of a code for those who write their requests themselves.
+func IsGeneral(hint string) bool {
+	for _, h := range hints {
+		if h == hint {
+			return hint != hints[codes.Unavailable]
+		}
+	}
+	return false
+}
+
 // splitHint splits a message of the services, "what is wrong; what to do". A semicolon between quotation marks splits nothing.
 func splitHint(message string) (what, hint string) {
 	quoted := false

@@ -26,7 +26,7 @@ type Memory struct {
 }
 
 // client returns the memory as the tools of package agent use it.
-func (m *Memory) client() *client.Client { return client.Over(m.Service, m.Agent) }
+func (m *Memory) client() *client.Messages { return client.OverMessages(m.Service, m.Agent) }
 
 // ErrNeedsRoots reports that nothing says which folder is the memory, unless the client's roots do.
 var ErrNeedsRoots = errors.New("no workspace is set, and the client names no folder (root) that is or contains one; start kioku mcp with " +

@@ -20,6 +20,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"kioku/memory"
+	"kioku/server/httpapi"
 )
 
 // Host is the host of requests to a connection that knows by itself whom it reaches.
@@ -64,8 +65,13 @@ var kinds = map[string]error{
 
 // Unwrap returns the error that can be tested for, nil if it is no known one.
 func (e *Error) Unwrap() error {
-	if len(e.Fields) > 0 {
+	switch {
+	case len(e.Fields) > 0:
 		return &memory.InputError{Field: e.Fields[0].Field, Problem: e.Fields[0].Problem}
+	case e.Status == http.StatusRequestEntityTooLarge:
+		return &memory.InputError{Field: "request", Problem: "is too large: " + e.Hint}
+	case e.Code == "INVALID_ARGUMENT":
+		return &memory.InputError{Field: "request", Problem: e.Message}
 	}
 	return cmp.Or(memory.ErrorOf(e.Reason), kinds[e.Code])
 }
@@ -104,6 +110,9 @@ func errorOf(body []byte, status int) error {
 		return fmt.Errorf("%w: it answers %d, and no error of Kioku: is another service at this address?", memory.ErrUnreachable, status)
 	}
 	said.Error.Status = status
+	if httpapi.IsGeneral(said.Error.Hint) {
+		said.Error.Hint = ""
+	}
 	return said.Error
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"kioku/internal/text"
 	"kioku/server/httpapi"
@@ -50,8 +51,11 @@ var asText = json.JoinOptions(jsontext.AllowInvalidUTF8(true),
 			return err
 		}))))
 
+// written are the options by which answers are written. What is left out of files is left out of them.
+var written = json.JoinOptions(json.Deterministic(true), jsonv1.OmitEmptyWithLegacySemantics(true), asText)
+
 // Marshal returns a value as JSON, as operations answer. A list without elements is [], and not null.
-func Marshal(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true), asText) }
+func Marshal(v any) ([]byte, error) { return json.Marshal(v, written) }
 
 // marshalLine returns a value as JSON on one line, with its line break.
 func marshalLine(v any) ([]byte, error) {

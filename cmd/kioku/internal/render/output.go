@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/term"
 	"google.golang.org/protobuf/proto"
+
+	"kioku/server/op"
 )
 
 // Values of Output.Color.
@@ -62,25 +64,29 @@ func (o *Output) Write(v any, fill func(*Page)) error {
 	return o.Show(fill)
 }
 
-// WriteJSON writes a value as JSON with this indent; without one it is on one line. A message is written as proto3 JSON
-// with numbers as numbers, including fields with their default value.
+// WriteJSON writes a value as JSON with this indent, as operations answer it; without one it is on one line.
 func (o *Output) WriteJSON(v any, indent string) error {
 	if m, ok := v.(proto.Message); ok {
 		text, err := messageJSON(m)
 		if err != nil {
 			return fmt.Errorf("write JSON: %w", err)
 		}
-		// The encoder replaces the white space, which protojson varies on purpose.
-		v = json.RawMessage(text)
+		v = text
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	if err := enc.Encode(v); err != nil {
-		return err
+	text, err := op.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
 	}
-	_, err := o.Stdout.Write(escapeForbidden(text.Bytes()))
+	var line bytes.Buffer
+	if indent == "" {
+		err = json.Compact(&line, text)
+	} else {
+		err = json.Indent(&line, text, "", indent)
+	}
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	_, err = o.Stdout.Write(escapeForbidden(append(line.Bytes(), '\n')))
 	return err
 }
 

@@ -204,20 +204,20 @@ func Follow[M SyncMessage](o *Output, receive func() (M, error)) (*kiokuv1.SyncR
 }
 
 // TellUndone reports what a sync before a query left undone, and the command that does it.
-func (o *Output) TellUndone(list []*kiokuv1.Degradation) {
+func (o *Output) TellUndone(list []memory.Degradation) {
 	for _, d := range list {
-		switch d.GetCode() {
+		switch d.Code {
 		case memory.IndexStale, memory.VectorsMissing:
-			o.Notice("%s; run kioku index", d.GetText())
+			o.Notice("%s; run kioku index", d.Text)
 		default:
-			o.TellDegraded([]*kiokuv1.Degradation{d})
+			o.TellDegraded([]memory.Degradation{d})
 		}
 	}
 }
 
 // TellDegraded reports what an answer lacks.
-func (o *Output) TellDegraded(list []*kiokuv1.Degradation) {
+func (o *Output) TellDegraded(list []memory.Degradation) {
 	for _, d := range list {
-		o.Notice("degraded (%s): %s", d.GetCode(), d.GetText())
+		o.Notice("degraded (%s): %s", d.Code, d.Text)
 	}
 }

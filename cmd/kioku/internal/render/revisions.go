@@ -3,32 +3,32 @@ package render
 import (
 	"time"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // Revisions adds updates that were made, each with its old and its new text.
-func (p *Page) Revisions(all []*kiokuv1.Revision) {
+func (p *Page) Revisions(all []memory.Revision) {
 	if len(all) == 0 {
 		p.Linef("no updates")
 	}
 	for _, r := range all {
 		state := ""
 		switch {
-		case r.GetUndone():
+		case r.Undone:
 			state = "  (taken back)"
-		case r.GetUndoes() != "":
-			state = "  (takes back " + r.GetUndoes() + ")"
+		case r.Undoes != "":
+			state = "  (takes back " + r.Undoes + ")"
 		}
-		p.Linef("%s  %s:%d%s", Bold(r.GetRevision()), CleanLine(r.GetPath()), r.GetLine(), state)
-		about := r.GetUpdateTime().AsTime().Local().Format(time.DateTime)
-		if r.GetSource() != "" {
-			about += ", by " + CleanLine(r.GetSource())
+		p.Linef("%s  %s:%d%s", Bold(r.ID), CleanLine(r.Path), r.Line, state)
+		about := r.Time.Local().Format(time.DateTime)
+		if r.Source != "" {
+			about += ", by " + CleanLine(r.Source)
 		}
-		if r.GetReason() != "" {
-			about += ": " + CleanLine(r.GetReason())
+		if r.Reason != "" {
+			about += ": " + CleanLine(r.Reason)
 		}
 		p.Linef("  %s", about)
-		p.Linef("  - %s", CleanLine(r.GetOldText()))
-		p.Linef("  + %s", CleanLine(r.GetNewText()))
+		p.Linef("  - %s", CleanLine(r.OldText))
+		p.Linef("  + %s", CleanLine(r.NewText))
 	}
 }

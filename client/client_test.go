@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"errors"
-	"math"
 	"net"
 	"path/filepath"
 	"strings"
@@ -11,165 +10,110 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/client"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 func TestClientSearchSendsQueryAndReturnsHits(t *testing.T) {
-	f := &fakeService{found: &kiokuv1.MemorySearchResponse{
-		Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: &kiokuv1.IndexState{PendingFileCount: 2},
-		Results: []*kiokuv1.SearchResult{{
-			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStartLine: 4, SnippetEndLine: 4,
-			Source: "memory", Citation: "MEMORY.md#L3-L5", Heading: "# 好み", Date: "2026-01-02", Weak: true,
+	want := memory.Answer{
+		Mode: "keyword", Degraded: []memory.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: memory.IndexStats{PendingFiles: 2},
+		Took: 1500 * time.Microsecond,
+		Hits: []memory.Hit{{
+			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStart: 4, SnippetEnd: 4,
+			Source: "memory", Headings: "# 好み", Date: "2026-01-02", Weak: true, Citation: "MEMORY.md#L3-L5",
+			Origin: &memory.Origin{Channel: "discord", Authors: []memory.Author{{ID: "7", Name: "Ana"}}},
 		}},
-	}}
+	}
+	f := &fakeService{answer: want}
 	c := connect(t, f, client.Options{Agent: "ann", Token: "tok"})
-	score := 0.3
+	score, ceiling := 0.3, memory.Normal
 	got, err := c.Search(t.Context(), memory.Query{
-		Text: "お茶", MaxResults: math.MaxInt, MinScore: &score,
-		Filter: memory.Filter{Sources: []string{"memory"}, PathPrefix: "mem", Since: "2026-01-01", Until: "2026-02-01"},
-		Now:    time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC),
+		Text: "お茶", MaxResults: 7, MinScore: &score, MaxSensitivity: &ceiling,
+		Filter: memory.Filter{Sources: []string{"memory"}, PathPrefix: "mem", Since: "2026-01-01", Where: []memory.Condition{{Field: "status", Values: []string{"done"}}}},
+		Now:    time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC), Context: []memory.Turn{{Speaker: "user", Text: "hello"}},
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	want := memory.Answer{
-		Mode: "keyword", Degraded: []memory.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: memory.IndexStats{PendingFiles: 2},
-		Hits: []memory.Hit{{
-			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStart: 4, SnippetEnd: 4,
-			Source: "memory", Headings: "# 好み", Date: "2026-01-02", Weak: true,
-		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}
-	wantReq := &kiokuv1.MemorySearchRequest{
-		Agent: "ann", Query: "お茶", MaxResults: math.MaxInt32, MinScore: &score, Sources: []string{"memory"}, PathPrefix: "mem",
-		Since: "2026-01-01", Until: "2026-02-01", AskTime: timestamppb.New(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)),
-	}
-	if diff := cmp.Diff(wantReq, f.searched, protocmp.Transform()); diff != "" {
-		t.Errorf("request (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"Bearer tok"}, f.header.Get("authorization")); diff != "" {
-		t.Errorf("authorization (-want +got):\n%s", diff)
+	const body = `{"agent":"ann","ask_time":"2026-03-01T10:00:00Z","context":[{"speaker":"user","text":"hello"}],"filter":[{"field":"status","values":["done"]}],` +
+		`"max_results":7,"max_sensitivity":"normal","min_score":0.3,"path_prefix":"mem","query":"お茶","since":"2026-01-01","sources":["memory"]}`
+	if f.route != "POST /v1/search" || f.body != body || f.token != "Bearer tok" {
+		t.Errorf("%s %s with %s", f.route, f.body, f.token)
 	}
 }
 
-func TestGetAndAppendCarryEveryField(t *testing.T) {
-	f := &fakeService{
-		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", FromLine: 3, LineCount: 1, TotalLineCount: 9, Truncated: true, NextLine: 4},
-		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 7, Outcome: "deduplicated"},
-	}
+func TestGetAppendAndUpdateCarryEveryField(t *testing.T) {
+	f := &fakeService{}
 	c := connect(t, f, client.Options{})
-	got, err := c.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md", From: 3, Lines: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := memory.Excerpt{Path: "MEMORY.md", Text: "a\n", From: 3, Lines: 1, TotalLines: 9, Truncated: true, NextFrom: 4}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("excerpt (-want +got):\n%s", diff)
-	}
-	wantGet := &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: 3, LineCount: 1}
-	if diff := cmp.Diff(wantGet, f.got, protocmp.Transform()); diff != "" {
-		t.Errorf("get request (-want +got):\n%s", diff)
-	}
-	added, err := c.Append(t.Context(), memory.Note{Text: "x", Target: memory.TargetLongTerm, Category: "fact", Key: "k"})
-	if err != nil || !cmp.Equal(added, memory.Appended{Path: "MEMORY.md", StartLine: 7, Deduplicated: true}) {
-		t.Errorf("appended = %+v, %v", added, err)
-	}
-	wantAppend := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x", Target: "long_term", Category: "fact", IdempotencyKey: "k"}
-	if diff := cmp.Diff(wantAppend, f.appended, protocmp.Transform()); diff != "" {
-		t.Errorf("append request (-want +got):\n%s", diff)
-	}
-}
-
-func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
-	cases := []struct {
-		code codes.Code
-		want error
+	for _, call := range []struct {
+		route, body string
+		answer      any
+		call        func() (any, error)
 	}{
-		{codes.NotFound, memory.ErrNotFound}, {codes.PermissionDenied, memory.ErrDenied}, {codes.Unauthenticated, memory.ErrDenied},
-		{codes.ResourceExhausted, memory.ErrBusy}, {codes.Unavailable, memory.ErrUnreachable},
-		{codes.DeadlineExceeded, context.DeadlineExceeded}, {codes.Canceled, context.Canceled},
-	}
-	for _, c := range cases {
-		client := connect(t, &fakeService{err: status.Error(c.code, "details")}, client.Options{})
-		if _, err := client.Search(t.Context(), memory.Query{Text: "x"}); !errors.Is(err, c.want) {
-			t.Errorf("search, %v: %v is not %v", c.code, err, c.want)
+		{"GET /v1/notes/memory/a%20b.md?agent=main&from=3&lines=1", "", memory.Excerpt{Path: "a", Text: "a\n", From: 3, Lines: 1, TotalLines: 9, Truncated: true, NextFrom: 4},
+			func() (any, error) {
+				return c.Get(t.Context(), memory.GetRequest{Path: "memory/a b.md", From: 3, Lines: 1})
+			}},
+		{"POST /v1/notes", `{"agent":"main","category":"fact","idempotency_key":"k","target":"long_term","text":"x"}`,
+			memory.Appended{Path: "MEMORY.md", StartLine: 7, Deduplicated: true, Similar: &memory.SimilarNote{Path: "a", Line: 2, Text: "b"}},
+			func() (any, error) {
+				return c.Append(t.Context(), memory.Note{Text: "x", Target: memory.TargetLongTerm, Category: "fact", Key: "k"})
+			}},
+		{"POST /v1/notes:update", `{"agent":"main","new_text":"b","old_text":"a"}`,
+			memory.Updated{Path: "MEMORY.md", StartLine: 7, Revision: "r", Secrets: []memory.ReplacedSecret{{Kind: "key", Reference: "ref"}}},
+			func() (any, error) { return c.Update(t.Context(), memory.Update{OldText: "a", NewText: "b"}) }},
+	} {
+		f.answer = call.answer
+		got, err := call.call()
+		if diff := cmp.Diff(call.answer, got); err != nil || diff != "" || f.route != call.route || f.body != call.body {
+			t.Errorf("%s: %s %s, %v\n%s", call.route, f.route, f.body, err, diff)
 		}
-		if _, err := client.Get(t.Context(), memory.GetRequest{Path: "x"}); !errors.Is(err, c.want) {
-			t.Errorf("get, %v: %v is not %v", c.code, err, c.want)
-		}
-		if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); !errors.Is(err, c.want) {
-			t.Errorf("append, %v: %v is not %v", c.code, err, c.want)
-		}
-	}
-	client := connect(t, &fakeService{err: status.Error(codes.Internal, "internal error (id 1)")}, client.Options{})
-	if _, err := client.Search(t.Context(), memory.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "id 1") {
-		t.Errorf("internal: %v", err)
 	}
 }
 
-// A service names the error, because several have the same code.
-func TestClientReturnsTheErrorThatTheServiceNames(t *testing.T) {
+// An error can be tested for: by the name that the service gives it, else by its code. It says what the service says.
+func TestClientReturnsErrorsThatCanBeTestedFor(t *testing.T) {
 	for _, c := range []struct {
-		code   codes.Code
+		status int
+		answer string
 		reason string
 		want   error
 	}{
-		{codes.FailedPrecondition, "READ_ONLY", memory.ErrReadOnly}, {codes.FailedPrecondition, "NOT_WRITABLE", memory.ErrNotWritable},
-		{codes.NotFound, "NO_AGENT", memory.ErrNoAgent}, {codes.Unavailable, "WORKSPACE_UNAVAILABLE", memory.ErrUnavailable},
+		{404, "NOT_FOUND", "", memory.ErrNotFound}, {403, "PERMISSION_DENIED", "", memory.ErrDenied}, {401, "UNAUTHENTICATED", "", memory.ErrDenied},
+		{429, "RESOURCE_EXHAUSTED", "", memory.ErrBusy}, {503, "UNAVAILABLE", "", memory.ErrUnreachable},
+		{504, "DEADLINE_EXCEEDED", "", context.DeadlineExceeded}, {499, "CANCELLED", "", context.Canceled},
+		{400, "FAILED_PRECONDITION", "READ_ONLY", memory.ErrReadOnly}, {400, "FAILED_PRECONDITION", "NOT_WRITABLE", memory.ErrNotWritable},
+		{404, "NOT_FOUND", "NO_AGENT", memory.ErrNoAgent}, {503, "UNAVAILABLE", "WORKSPACE_UNAVAILABLE", memory.ErrUnavailable},
 	} {
-		st, err := status.New(c.code, "details").WithDetails(&errdetails.ErrorInfo{Domain: "kioku", Reason: c.reason})
-		if err != nil {
-			t.Fatal(err)
+		f := &fakeService{status: c.status, answer: map[string]any{"code": c.answer, "reason": c.reason, "message": "details"}}
+		_, err := connect(t, f, client.Options{}).Append(t.Context(), memory.Note{Text: "x"})
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), "details") {
+			t.Errorf("%s %s: %v is not %v", c.answer, c.reason, err, c.want)
 		}
-		client := connect(t, &fakeService{err: st.Err()}, client.Options{})
-		if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), "details") {
-			t.Errorf("%s: %v is not %v", c.reason, err, c.want)
-		}
-	}
-	client := connect(t, &fakeService{err: status.Error(codes.FailedPrecondition, "no model")}, client.Options{})
-	if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); err == nil || errors.Is(err, memory.ErrReadOnly) {
-		t.Errorf("another precondition: %v", err)
 	}
 }
 
 func TestClientReturnsInputErrorForBadField(t *testing.T) {
-	st, err := status.New(codes.InvalidArgument, "since: is no day").WithDetails(&errdetails.BadRequest{
-		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "since", Description: "is no day"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
-		err  error
-		want memory.InputError
+		status int
+		answer map[string]any
+		want   memory.InputError
 	}{
-		{st.Err(), memory.InputError{Field: "since", Problem: "is no day"}},
-		{status.Error(codes.InvalidArgument, "no details"), memory.InputError{Field: "request", Problem: "no details"}},
+		{400, map[string]any{"code": "INVALID_ARGUMENT", "message": "since: is no day", "fields": []any{map[string]string{"field": "since", "problem": "is no day"}}},
+			memory.InputError{Field: "since", Problem: "is no day"}},
+		{400, map[string]any{"code": "INVALID_ARGUMENT", "message": "no details"}, memory.InputError{Field: "request", Problem: "no details"}},
+		{413, map[string]any{"code": "RESOURCE_EXHAUSTED", "message": "the body is too large", "hint": "send less at a time"},
+			memory.InputError{Field: "request", Problem: "is too large: send less at a time"}},
 	} {
-		_, err := connect(t, &fakeService{err: c.err}, client.Options{}).Search(t.Context(), memory.Query{Text: "x"})
+		_, err := connect(t, &fakeService{status: c.status, answer: c.answer}, client.Options{}).Search(t.Context(), memory.Query{Text: "x"})
 		var input *memory.InputError
 		if !errors.As(err, &input) || *input != c.want {
 			t.Errorf("err = %v, want %+v", err, c.want)
 		}
-	}
-}
-
-// A request that is larger than gRPC takes never succeeds: the error is that of an input, and says what to do.
-func TestClientSaysThatARequestIsTooLarge(t *testing.T) {
-	c := connect(t, &fakeService{}, client.Options{})
-	_, err := c.Append(t.Context(), memory.Note{Text: strings.Repeat("a", 5<<20)})
-	if _, bad := errors.AsType[*memory.InputError](err); !bad || !strings.Contains(err.Error(), "send less at a time") {
-		t.Errorf("%v", err)
 	}
 }
 

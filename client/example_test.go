@@ -8,7 +8,6 @@ import (
 
 	"kioku/client"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // startMemory stands for "kioku serve", with one note in its memory.
@@ -17,12 +16,9 @@ func startMemory() (target string, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	target, stopService, err := start(dir, &fakeService{found: &kiokuv1.MemorySearchResponse{
-		Mode: "keyword",
-		Results: []*kiokuv1.SearchResult{{
-			Path: "MEMORY.md", StartLine: 4, EndLine: 4, Score: 0.62, Snippet: "- Prefers green tea.", Citation: "MEMORY.md#L4-L4",
-		}},
-	}})
+	target, stopService, err := start(dir, &fakeService{answer: memory.Answer{Mode: "keyword", Hits: []memory.Hit{{
+		Path: "MEMORY.md", StartLine: 4, EndLine: 4, Score: 0.62, Snippet: "- Prefers green tea.",
+	}}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -157,6 +157,7 @@ func secrets(replaced []*kiokuv1.ReplacedSecret) []memory.ReplacedSecret {
 	}
 	return out
 }
+
 // serviceError is an error of package memory, or of package context, in the words of a service.
 type serviceError struct {
 	error
@@ -235,6 +236,7 @@ func inputError(st *status.Status) error {
 
 // int32Of returns the nearest number that fits.
 func int32Of(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
+
 // setOrigin sets whose words a note is made of; a request without them says that they are the owner's.
 func setOrigin(req *kiokuv1.MemoryAppendRequest, o *memory.Origin) {
 	if o == nil {
@@ -262,6 +264,7 @@ func OriginOf(r *kiokuv1.SearchResult) *memory.Origin {
 	}
 	return o
 }
+
 // UnitOf returns a unit as package memory has it. The ids of rows and episodes, keys of facts and loops, and the inputs of summaries do
 // not leave a service, and are empty.
 func UnitOf(u *kiokuv1.Unit) memory.Unit {

@@ -1,54 +1,47 @@
 package client_test
 
 import (
-	"context"
+	"encoding/json"
+	"io"
 	"net"
+	"net/http"
 	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 
 	"kioku/client"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/op"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeService remembers the last request and answers with what its fields say.
 type fakeService struct {
-	kiokuv1.UnimplementedMemoryServiceServer
-	searched *kiokuv1.MemorySearchRequest
-	got      *kiokuv1.MemoryGetRequest
-	appended *kiokuv1.MemoryAppendRequest
-	header   metadata.MD
+	route, body, token string
 
-	found *kiokuv1.MemorySearchResponse
-	lines *kiokuv1.MemoryGetResponse
-	added *kiokuv1.MemoryAppendResponse
-	err   error
-	hang  bool
+	answer any
+	status int // of an error; 0 answers
+	hang   bool
 }
 
-func (f *fakeService) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest) (*kiokuv1.MemorySearchResponse, error) {
-	f.searched = req
-	f.header, _ = metadata.FromIncomingContext(ctx)
+// ServeHTTP implements http.Handler.
+func (f *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.route, f.body, f.token = r.Method+" "+r.URL.String(), string(body), r.Header.Get("Authorization")
 	if f.hang {
-		<-ctx.Done()
-		return nil, ctx.Err()
+		<-r.Context().Done()
+		return
 	}
-	return f.found, f.err
-}
-
-func (f *fakeService) MemoryGet(_ context.Context, req *kiokuv1.MemoryGetRequest) (*kiokuv1.MemoryGetResponse, error) {
-	f.got = req
-	return f.lines, f.err
-}
-
-func (f *fakeService) MemoryAppend(_ context.Context, req *kiokuv1.MemoryAppendRequest) (*kiokuv1.MemoryAppendResponse, error) {
-	f.appended = req
-	return f.added, f.err
+	answer, err := op.Marshal(f.answer)
+	if f.status != 0 {
+		w.WriteHeader(f.status)
+		answer, err = json.Marshal(map[string]any{"error": f.answer})
+	}
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(answer)
 }
 
 // start serves f on a unix socket in dir and returns its target.
@@ -58,11 +51,10 @@ func start(dir string, f *fakeService) (target string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	g := grpc.NewServer()
-	kiokuv1.RegisterMemoryServiceServer(g, f)
+	s := &http.Server{Handler: f}
 	done := make(chan struct{})
-	go func() { defer close(done); g.Serve(lis) }()
-	return "unix://" + path, func() { g.Stop(); <-done }, nil
+	go func() { defer close(done); _ = s.Serve(lis) }()
+	return "unix://" + path, func() { s.Close(); <-done }, nil
 }
 
 // connect returns a client of f.

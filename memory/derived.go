@@ -357,9 +357,9 @@ type UnitList struct {
 // Turn is one message of a conversation, for a search with context.
 type Turn struct {
 	// Speaker is SpeakerUser or SpeakerAssistant.
-	Speaker string
+	Speaker string `json:"speaker"`
 	// Text of the message.
-	Text string
+	Text string `json:"text"`
 }
 
 // Citation returns "path#L3-L9", or "path#L3" for one line.

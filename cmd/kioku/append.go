@@ -1,18 +1,15 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 func (a *app) appendCmd() *cobra.Command {
-	req := &kiokuv1.MemoryAppendRequest{}
+	note := memory.Note{Source: memory.NoteFromUser}
 	cmd := &cobra.Command{
 		Use: "append TEXT|-", Short: "Add a note to today's file or to MEMORY.md",
 		Long:    "Add a note to today's file or to MEMORY.md; - reads it from standard input. Nothing is ever overwritten.",
@@ -23,7 +20,7 @@ func (a *app) appendCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			req.Text = text
+			note.Text = text
 			conf, err := a.config()
 			if err != nil {
 				return err
@@ -31,31 +28,28 @@ func (a *app) appendCmd() *cobra.Command {
 			if target := conf.Client.Target; target == memory.TargetDaily || target == memory.TargetLongTerm {
 				return render.Misuse("client.target is %q, but must be the host:port of a daemon; the file for the note is named with --to %s", target, target)
 			}
-			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
+			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
+				done, err := c.Append(cmd.Context(), note)
+				if err != nil {
+					return err
+				}
+				return a.Write(done, func(p *render.Page) {
+					p.Linef("%s:%d", done.Path, done.StartLine)
+					if done.Deduplicated {
+						a.Notice("the note already exists; nothing was written")
+					}
+					a.noticeSecrets(done.Secrets, "append it again with --keep-secrets")
+					if s := done.Similar; s != nil {
+						a.Notice("%s:%d says nearly the same: %s", s.Path, s.Line, s.Text)
+					}
+				})
+			})
 		},
 	}
-	cmd.Flags().StringVar(&req.Target, "to", memory.TargetDaily, "`file` for the note: daily or long_term")
+	cmd.Flags().StringVar(&note.Target, "to", memory.TargetDaily, "`file` for the note: daily or long_term")
 	completeFlag(cmd, "to", memory.TargetDaily, memory.TargetLongTerm)
-	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note, or the heading in MEMORY.md under which it goes")
-	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write passwords and keys too")
-	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` with which the note is written only once; another text under it is an error")
+	cmd.Flags().StringVar(&note.Category, "category", "", "`word` for the heading of the note, or the heading in MEMORY.md under which it goes")
+	cmd.Flags().BoolVar(&note.KeepSecrets, "keep-secrets", false, "write passwords and keys too")
+	cmd.Flags().StringVar(&note.Key, "key", "", "`key` with which the note is written only once; another text under it is an error")
 	return cmd
-}
-
-func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.MemoryAppendRequest) error {
-	req.Agent, req.Source = c.Agent, memory.NoteFromUser
-	resp, err := c.MemoryAppend(ctx, req)
-	if err != nil {
-		return err
-	}
-	return a.Write(resp, func(p *render.Page) {
-		p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
-		if resp.GetOutcome() == kiokuv1.OutcomeDeduplicated {
-			a.Notice("the note already exists; nothing was written")
-		}
-		a.noticeSecrets(resp.GetSecrets(), "append it again with --keep-secrets")
-		if s := resp.GetSimilar(); s != nil {
-			a.Notice("%s:%d says nearly the same: %s", s.GetPath(), s.GetLine(), s.GetText())
-		}
-	})
 }

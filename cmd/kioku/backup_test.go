@@ -63,7 +63,7 @@ func TestBackupIsRestoredOnAnotherMachine(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}
 	}
-	var synced indexReport
+	var synced struct{ Embedded, Files int }
 	if out := other.must("index", "--json"); json.Unmarshal([]byte(out), &synced) != nil || synced.Embedded != 0 || synced.Files != 3 {
 		t.Errorf("embedded again: %s", out)
 	}
@@ -101,7 +101,7 @@ func TestRestoreReplacesNothing(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.own(), "agents", "main", "sessions", "s1.jsonl")); err != nil {
 		t.Error(err)
 	}
-	var synced indexReport
+	var synced struct{ Embedded, Files int }
 	if out := s.must("index", "--json"); json.Unmarshal([]byte(out), &synced) != nil || synced.Embedded != 0 {
 		t.Errorf("embedded again: %s", out)
 	}

@@ -11,11 +11,11 @@ import (
 	"kioku/bench"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 func (a *app) benchGoldenCmd() *cobra.Command {
-	least, results := 1.0, int32(0)
+	least, results := 1.0, 0
 	cmd := &cobra.Command{
 		Use: "golden FILE.yaml", Short: "Check that questions find the notes that answer them",
 		Long: "Ask the workspace the questions of a YAML list and check that each finds its path, and its lines if they are\n" +
@@ -34,11 +34,11 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().Float64Var(&least, "min-recall", least, "minimum `share` of the questions with an answer that must find it")
-	cmd.Flags().Int32VarP(&results, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
+	cmd.Flags().IntVarP(&results, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
 	return cmd
 }
 
-func (a *app) benchGolden(ctx context.Context, file string, least float64, results int32) error {
+func (a *app) benchGolden(ctx context.Context, file string, least float64, results int) error {
 	text, err := os.ReadFile(a.inDir([]string{file})[0])
 	if err != nil {
 		return fmt.Errorf("read questions: %w", err)
@@ -77,22 +77,22 @@ func checkPlaces(ctx context.Context, c *connect.Client, file string, questions 
 			continue
 		}
 		place := q.Relevant[0]
-		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: place.Path, FromLine: 1, LineCount: 1})
+		first, err := c.Get(ctx, memory.GetRequest{Path: place.Path, From: 1, Lines: 1})
 		switch {
-		case render.NotFound(err), err == nil && resp.GetPath() != place.Path:
+		case render.NotFound(err), err == nil && first.Path != place.Path:
 			return fmt.Errorf("%s:%d: %s is not a file of this memory", file, q.Line, place.Path)
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", file, q.Line, err)
-		case place.End > int(resp.GetTotalLineCount()):
+		case place.End > first.TotalLines:
 			return fmt.Errorf("%s:%d: %s has %s, the answer ends at %d", file, q.Line, place.Path,
-				render.Count(resp.GetTotalLineCount(), "line"), place.End)
+				render.Count(first.TotalLines, "line"), place.End)
 		}
 	}
 	return nil
 }
 
 // askGolden asks all questions and ranks what they expect.
-func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []bench.Question, results int32, zone *time.Location) (bench.GoldenReport, error) {
+func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []bench.Question, results int, zone *time.Location) (bench.GoldenReport, error) {
 	var answers []bench.GoldenAnswer
 	m := a.Meter()
 	defer m.Clear()
@@ -102,20 +102,17 @@ func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []benc
 		if err != nil {
 			return bench.GoldenReport{}, err
 		}
-		resp, err := c.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{
-			Agent: c.Agent, Query: q.Query, MaxResults: results, AskTime: kiokuv1.TimeOf(asked),
-		})
+		answer, err := c.Search(ctx, memory.Query{Text: q.Query, MaxResults: results, Now: asked})
 		if err != nil {
 			return bench.GoldenReport{}, fmt.Errorf("question %d: %w", i+1, err)
 		}
 		var found []bench.Result
 		first := ""
-		for i, hit := range resp.GetResults() {
+		for i, hit := range answer.Hits {
 			if i == 0 {
-				first = hit.GetCitation()
+				first = hit.Cite()
 			}
-			r := bench.Range{Path: hit.GetPath(), Start: int(hit.GetStartLine()), End: int(hit.GetEndLine())}
-			found = append(found, bench.Result{Range: r, Weak: hit.GetWeak()})
+			found = append(found, bench.Result{Range: bench.Range{Path: hit.Path, Start: hit.StartLine, End: hit.EndLine}, Weak: hit.Weak})
 		}
 		answers = append(answers, q.Answer(found, first))
 	}

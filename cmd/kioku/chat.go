@@ -171,7 +171,7 @@ func chatTools(m *connect.Memories, state string, names []string, now func() tim
 	var all []chat.Tools
 	for _, name := range names {
 		if name == "memory" {
-			all = append(all, chat.MemoryTools{Memory: m.Own.Remember()})
+			all = append(all, chat.MemoryTools{Memory: m.Own})
 			continue
 		}
 		tool, err := claude.New(claude.Options{

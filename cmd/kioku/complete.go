@@ -14,7 +14,8 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/embed"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
 // completeWait is how long a completion may ask a daemon.
@@ -43,10 +44,10 @@ func (a *app) indexedPaths(ctx context.Context, begun string) []string {
 	a.readOnly, a.Stderr = true, discard{}
 	var paths []string
 	_ = a.with(ctx, connect.ToGet, func(c *connect.Client) error {
-		list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent})
-		for _, f := range list.GetFiles() {
-			if strings.HasPrefix(f.GetPath(), begun) {
-				paths = append(paths, f.GetPath())
+		list, err := c.AllFiles(ctx, memory.FileQuery{})
+		for _, f := range list.Files {
+			if strings.HasPrefix(f.Path, begun) {
+				paths = append(paths, f.Path)
 			}
 		}
 		return err
@@ -90,12 +91,9 @@ func served(ctx context.Context, conf *config.Config) (ids []string) {
 		return nil
 	}
 	defer conn.Close()
-	resp, err := conn.Service().ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
-	if err != nil {
-		return nil
-	}
-	for _, a := range resp.GetAgents() {
-		ids = append(ids, a.GetId())
+	agents, _ := server.Notes.Agents.Call(ctx, conn.Conn, server.None{}) // a shell has no place for an error
+	for _, a := range agents {
+		ids = append(ids, a.ID)
 	}
 	return ids
 }

@@ -138,7 +138,7 @@ func (a *app) servedCouncil(ctx context.Context, k *connect.Connector, folder st
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	asking, cancel := context.WithTimeout(ctx, connect.DaemonWait)
-	about, err := ops.Status.Call(asking, conn.HTTP(), server.None{})
+	about, err := ops.Status.Call(asking, conn.Conn, server.None{})
 	cancel()
 	switch {
 	case folder != "" && (err != nil || !files.SameFolder(about.Folder, folder)):
@@ -151,7 +151,7 @@ func (a *app) servedCouncil(ctx context.Context, k *connect.Connector, folder st
 	if a.councilEcho {
 		a.Notice("a daemon runs this council, with the members of its council.yaml; --echo has no effect")
 	}
-	return true, f(ctx, &councilClient{conn: conn.HTTP()})
+	return true, f(ctx, &councilClient{conn: conn.Conn})
 }
 
 // ownCouncil runs f with a council that this process opens.

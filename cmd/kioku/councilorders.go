@@ -50,7 +50,7 @@ func (a *app) orders(conf *config.Config, k *connect.Connector) (orders councilO
 	if conn == nil || err != nil {
 		return nil, end, err
 	}
-	return ordersFrom(conn.HTTP()), conn.Close, nil
+	return ordersFrom(conn.Conn), conn.Close, nil
 }
 
 // ordersOfFolder reads what the council of a folder says.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,14 +15,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/protobuf/encoding/protojson"
 
+	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // demo indexes, serves and searches a folder of examples.
@@ -107,15 +104,13 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 	}()
 	address := daemon.door.listeners[1].Addr().String()
 	fmt.Fprintf(d.app.Stdout, "Serving gRPC on %s\n", address)
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	service, err := client.Dial(address, client.Options{Agent: agent})
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", address, err)
+		return err
 	}
-	defer conn.Close()
-	service := kiokuv1.NewMemoryServiceClient(conn)
+	defer service.Close()
 	for _, q := range list {
-		req := &kiokuv1.MemorySearchRequest{Agent: agent, Query: q.text, MaxResults: 3, AskTime: kiokuv1.TimeOf(d.asked)}
-		if err := d.askQuestion(ctx, service, address, q, req); err != nil {
+		if err := d.askQuestion(ctx, service, address, agent, q); err != nil {
 			return err
 		}
 	}
@@ -130,48 +125,49 @@ func (d *demo) daemon(ctx context.Context) (*daemon, error) {
 	return quiet.newDaemon(ctx, &serveFlags{grace: 10 * time.Second})
 }
 
-// askQuestion asks one question and shows it, its answers, and how to askQuestion it without this program.
-func (d *demo) askQuestion(ctx context.Context, service kiokuv1.MemoryServiceClient, address string, q demoQuestion, req *kiokuv1.MemorySearchRequest) error {
+// askQuestion asks one question and shows it, its answers, and how to ask it without this program.
+func (d *demo) askQuestion(ctx context.Context, service *client.Client, address, agent string, q demoQuestion) error {
+	query := memory.Query{Text: q.text, MaxResults: 3, Now: d.asked}
 	start := time.Now()
-	resp, err := service.MemorySearch(ctx, req)
+	answer, err := service.Search(ctx, query)
 	if err != nil {
 		return err
 	}
 	trip := time.Since(start)
-	command, err := grpcurl(address, req)
+	command, err := grpcurl(address, agent, query)
 	if err != nil {
 		return err
 	}
 	return d.app.Show(func(p *render.Page) {
 		p.Linef("")
 		p.Linef("%s  %s", render.Bold(q.text), render.Dim("("+q.kind+")"))
-		for i, hit := range resp.GetResults() {
+		for i, hit := range answer.Hits {
 			if i > 0 {
 				// Only the first hit is shown with its text.
 				hit.Snippet = ""
 			}
 			p.Result(i+1, hit)
 		}
-		if len(resp.GetResults()) == 0 {
+		if len(answer.Hits) == 0 {
 			p.Linef("    nothing: no note reaches the threshold")
 		}
-		p.Linef("    %s, %s in the service, %s with the round trip", render.Channels(resp), render.Took(resp), trip.Round(10*time.Microsecond))
+		p.Linef("    %s, %s in the service, %s with the round trip", render.Channels(answer), render.ThreeDigits(answer.Took), trip.Round(10*time.Microsecond))
 		p.Linef("    %s", render.Dim(command))
 	})
 }
 
-// grpcurl returns the command line that sends the same request.
-func grpcurl(address string, req *kiokuv1.MemorySearchRequest) (string, error) {
-	text, err := protojson.Marshal(req)
+// grpcurl returns the command line that sends the same question.
+func grpcurl(address, agent string, q memory.Query) (string, error) {
+	text, err := json.Marshal(struct {
+		Agent      string    `json:"agent"`
+		Query      string    `json:"query"`
+		MaxResults int       `json:"maxResults"`
+		AskTime    time.Time `json:"askTime"`
+	}{agent, q.Text, q.MaxResults, q.Now.UTC()})
 	if err != nil {
 		return "", fmt.Errorf("write the request: %w", err)
 	}
-	var line bytes.Buffer
-	if err := json.Compact(&line, text); err != nil {
-		return "", fmt.Errorf("write the request: %w", err)
-	}
-	return fmt.Sprintf("grpcurl -plaintext -d %s %s %s", render.ShellQuote(line.String()), address,
-		strings.TrimPrefix(kiokuv1.MemoryService_MemorySearch_FullMethodName, "/")), nil
+	return fmt.Sprintf("grpcurl -plaintext -d %s %s kioku.v1.MemoryService/MemorySearch", render.ShellQuote(string(text)), address), nil
 }
 
 // demoQuestion is a question of the demonstration.

@@ -13,7 +13,6 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
@@ -106,19 +105,21 @@ func (a *app) askMemory(ctx context.Context, s *doctor.Subject, c *connect.Clien
 	if s.Memory = c.Memory; s.Memory != nil {
 		_ = s.Memory.Compare(ctx) // the status says that the index may lag behind
 	}
-	if s.Status, s.StatusErr = c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.Agent}); s.StatusErr != nil {
+	st, err := c.Status(ctx)
+	if s.StatusErr = err; err != nil {
 		return
 	}
+	s.Status = &st
 	if c.Memory == nil {
-		s.Daemon = s.Status.GetVersion()
+		s.Daemon = s.Status.Version
 	}
-	if derived, err := server.Derive.Status.Call(ctx, c.Conn, server.OfAgent{Agent: c.Agent}); err == nil { // a daemon of before has none
+	if derived, err := server.Derive.Status.Call(ctx, c.Conn, c.Of()); err == nil { // a daemon of before has none
 		s.Derived = &derived
 	}
-	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent})
-	for _, f := range list.GetFiles() {
-		if err == nil && f.GetSource() == memory.SourceMemory {
-			s.Paths = append(s.Paths, f.GetPath())
+	list, err := c.AllFiles(ctx, memory.FileQuery{})
+	for _, f := range list.Files {
+		if err == nil && f.Source == memory.SourceMemory {
+			s.Paths = append(s.Paths, f.Path)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestFileOfEmbeddingsMayBeCopied(t *testing.T) {
 	if err := os.WriteFile(copied, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var report indexReport
+	var report struct{ Embedded int }
 	if out := other.must("index", "--provider", "hash", "--json"); json.Unmarshal([]byte(out), &report) != nil || report.Embedded != 0 {
 		t.Errorf("embedded again: %s", out)
 	}

@@ -30,7 +30,7 @@ func TestIndexEstimateMakesNoRequest(t *testing.T) {
 	}
 	priced := s.object(append(args, "--json")...)
 	tokens := priced["tokens"].(float64)
-	if priced["chunks"].(float64) < 3 || priced["windows"].(float64) < 3 || tokens < 10 || priced["requests"] != 1.0 || priced["seconds"] != nil {
+	if priced["chunks"].(float64) < 3 || priced["windows"].(float64) < 3 || tokens < 10 || priced["requests"] != 1.0 || priced["took"] != nil {
 		t.Errorf("%v", priced)
 	}
 	if n := requests.Load(); n != 0 {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
@@ -50,9 +47,7 @@ func interruptCode(ctx context.Context) int {
 }
 
 // isCanceled reports whether an error only says that the command was canceled.
-func isCanceled(err error) bool {
-	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
-}
+func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
 
 func exitCode(err error) int {
 	var usage render.UsageError
@@ -66,7 +61,7 @@ func exitCode(err error) int {
 		return outcome.code
 	case errors.Is(err, render.ErrDegraded):
 		return exitDegraded
-	case errors.As(err, &usage), errors.As(err, &setting), errors.As(err, &input), status.Code(err) == codes.InvalidArgument,
+	case errors.As(err, &usage), errors.As(err, &setting), errors.As(err, &input),
 		errors.Is(err, config.ErrNoWorkspace), errors.Is(err, config.ErrNoState):
 		return exitUsage
 	}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 func (a *app) explainCmd() *cobra.Command {
@@ -23,41 +21,36 @@ func (a *app) explainCmd() *cobra.Command {
 			if err := q.prepare(a, cmd); err != nil {
 				return err
 			}
-			req := &kiokuv1.ExplainRequest{}
+			q.Text = args[0]
+			req := server.ExplainSearch{SearchNotes: server.SearchNotes{Query: q.Query}}
 			if len(args) == 2 {
 				place, err := lastReading(args[1])
 				if err != nil {
 					return err
 				}
-				req.Path, req.Line = place.Path, int32(max(place.From, 1))
+				req.Path, req.Line = place.Path, max(place.From, 1)
 			}
 			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
 				if err := c.Freshen(ctx); err != nil {
 					return err
 				}
-				if req.Path != "" {
-					req.Path = c.MemoryPath(req.GetPath())
+				if req.OfAgent = c.Of(); req.Path != "" {
+					req.Path = c.MemoryPath(req.Path)
 				}
-				q.Agent, q.Query = c.Agent, args[0]
-				req.Search = &q.MemorySearchRequest
-				return a.explain(ctx, c, req, q.strict)
+				e, err := server.Notes.Explain.Call(ctx, c.Conn, req)
+				if err != nil {
+					return err
+				}
+				if err := a.Write(e, func(p *render.Page) { p.Explanation(req.Path, req.Line, e) }); err != nil {
+					return err
+				}
+				if !a.JSON {
+					a.TellDegraded(e.Answer.Degraded)
+				}
+				return render.Strict(q.strict, e.Answer)
 			})
 		},
 	}
 	q.addFlags(cmd)
 	return cmd
-}
-
-func (a *app) explain(ctx context.Context, c *connect.Client, req *kiokuv1.ExplainRequest, strict bool) error {
-	resp, err := c.Explain(ctx, req)
-	if err != nil {
-		return err
-	}
-	if err := a.Write(resp, func(p *render.Page) { p.Explanation(req, resp) }); err != nil {
-		return err
-	}
-	if !a.JSON {
-		a.TellDegraded(resp.GetAnswer().GetDegraded())
-	}
-	return render.Strict(strict, resp.GetAnswer())
 }

@@ -56,7 +56,7 @@ func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
 		t.Errorf("the note is not found: %v", got)
 	}
 	s.stdin = "Piped line one.\nLine two.\n"
-	if got := s.object("append", "--json", "--to", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["startLine"] != 9.0 {
+	if got := s.object("append", "--json", "--to", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["start_line"] != 9.0 {
 		t.Errorf("got %v", got)
 	}
 	s.run("append", "--to", "long_term", "--key", "k1", "Piped line one.\nLine two.").wants(t, exitOK, "the note already exists")
@@ -142,7 +142,7 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 		}
 	}
 	got := s.object("status", "--json")
-	if got["agent"] != "main" || got["index"].(map[string]any)["fileCount"] != 3.0 || got["version"] != "v0.0.0-test" || got["watchMode"] != "off" {
+	if got["agent"] != "main" || got["index"].(map[string]any)["fileCount"] != 3.0 || got["version"] != "v0.0.0-test" || got["sync"].(map[string]any)["watch_mode"] != "off" {
 		t.Errorf("got %v", got)
 	}
 }
@@ -151,7 +151,7 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 func TestStatusDeepChecksANewIndex(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	if check := s.object("status", "--deep", "--json")["check"].(map[string]any); check["textCount"] != 3.0 {
+	if check := s.object("status", "--deep", "--json")["check"].(map[string]any); check["texts"] != 3.0 {
 		t.Errorf("got %v", check)
 	}
 }

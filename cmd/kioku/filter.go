@@ -9,7 +9,6 @@ import (
 
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // filterFlags restrict files and hits.
@@ -29,17 +28,18 @@ func (f *filterFlags) addFlags(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.where, "where", nil, "only notes whose front matter meets a `condition` (repeatable): status=done, status!=done, \"status in done,open\", rating>=4")
 }
 
-// days returns since and until as days.
-func (f *filterFlags) days(today time.Time) (since, until string, err error) {
+// filter returns what the flags let through. Months, today and yesterday are days in it.
+func (f *filterFlags) filter(today time.Time) (out memory.Filter, err error) {
 	since, _, ok := daysOf(f.since, today)
 	if !ok && f.since != "" {
-		return "", "", notADay("since", f.since)
+		return out, notADay("since", f.since)
 	}
-	_, until, ok = daysOf(f.until, today)
+	_, until, ok := daysOf(f.until, today)
 	if !ok && f.until != "" {
-		return "", "", notADay("until", f.until)
+		return out, notADay("until", f.until)
 	}
-	return since, until, nil
+	where, err := f.conditions(today)
+	return memory.Filter{Sources: f.sources, Since: since, Until: until, Where: where}, err
 }
 
 // notADay returns the misuse of a flag whose value is no day.
@@ -48,20 +48,20 @@ func notADay(flag, value string) error {
 }
 
 // conditions returns the conditions of --tag and --where.
-func (f *filterFlags) conditions(today time.Time) ([]*kiokuv1.Condition, error) {
-	var all []*kiokuv1.Condition
+func (f *filterFlags) conditions(today time.Time) ([]memory.Condition, error) {
+	var all []memory.Condition
 	for _, tag := range f.tags {
 		if strings.Trim(tag, "#/ ") == "" {
 			return nil, render.Misuse("--tag %q names no tag", tag)
 		}
-		all = append(all, &kiokuv1.Condition{Field: "tags", Op: memory.Equal, Values: []string{strings.TrimPrefix(tag, "#")}})
+		all = append(all, memory.Condition{Field: "tags", Op: memory.Equal, Values: []string{strings.TrimPrefix(tag, "#")}})
 	}
 	for _, text := range f.where {
 		c, err := parseCondition(text)
 		if err != nil {
 			return nil, err
 		}
-		spanToDay(c, today)
+		spanToDay(&c, today)
 		all = append(all, c)
 	}
 	return all, nil
@@ -69,9 +69,9 @@ func (f *filterFlags) conditions(today time.Time) ([]*kiokuv1.Condition, error) 
 
 // spanToDay replaces a month, today or yesterday that a condition compares with by a day: before a month is before its first day,
 // after a month after its last.
-func spanToDay(c *kiokuv1.Condition, today time.Time) {
-	first, last, ok := daysOf(c.GetValues()[0], today)
-	switch c.GetOp() {
+func spanToDay(c *memory.Condition, today time.Time) {
+	first, last, ok := daysOf(c.Values[0], today)
+	switch c.Op {
 	case memory.Less, memory.GreaterEqual:
 		if ok {
 			c.Values = []string{first}
@@ -91,9 +91,9 @@ var (
 )
 
 // parseCondition parses "field=value", with one of the operators, or "field in a,b". A value may be in quotes.
-func parseCondition(text string) (*kiokuv1.Condition, error) {
+func parseCondition(text string) (memory.Condition, error) {
 	if m := choice.FindStringSubmatch(text); m != nil {
-		c := &kiokuv1.Condition{Field: m[1], Op: memory.In}
+		c := memory.Condition{Field: m[1], Op: memory.In}
 		for value := range strings.SplitSeq(strings.Trim(m[2], "()[]"), ",") {
 			if value = unquoted(value); value != "" {
 				c.Values = append(c.Values, value)
@@ -108,9 +108,9 @@ func parseCondition(text string) (*kiokuv1.Condition, error) {
 		if op == "==" {
 			op = memory.Equal
 		}
-		return &kiokuv1.Condition{Field: m[1], Op: op, Values: []string{unquoted(m[3])}}, nil
+		return memory.Condition{Field: m[1], Op: op, Values: []string{unquoted(m[3])}}, nil
 	}
-	return nil, render.Misuse("--where %q is no condition; write it like status=done, status!=done, \"status in done,open\" or rating>=4", text)
+	return memory.Condition{}, render.Misuse("--where %q is no condition; write it like status=done, status!=done, \"status in done,open\" or rating>=4", text)
 }
 
 // unquoted returns a value without the white space and the quotes around it.

@@ -81,12 +81,12 @@ func TestIndexOfAnEarlierVersionStaysInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := filepath.Join(s.state, "memory", "main.sqlite")
-	if got := s.object("status", "--json")["database"]; got != old {
+	if got := s.object("status", "--json")["sizes"].(map[string]any)["path"]; got != old {
 		t.Errorf("the index is %s, want %s", got, old)
 	}
 	other := *s
 	other.workspace = t.TempDir()
-	if got := other.object("status", "--json")["database"]; got == old {
+	if got := other.object("status", "--json")["sizes"].(map[string]any)["path"]; got == old {
 		t.Error("another folder has taken the index")
 	}
 	for _, path := range []string{old, old + "-wal", old + "-shm"} {
@@ -94,7 +94,7 @@ func TestIndexOfAnEarlierVersionStaysInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.object("status", "--json")["database"]; got != old {
+	if got := s.object("status", "--json")["sizes"].(map[string]any)["path"]; got != old {
 		t.Errorf("the index that is made again is %s, want %s: beside it are the sessions", got, old)
 	}
 }

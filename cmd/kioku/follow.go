@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
+	"kioku"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
+	"kioku/server/op"
 )
 
 // followStatus writes the status, and then what happens to the index, until ctx ends. The daemon that keeps the index in sync sends the
@@ -62,60 +60,49 @@ func (a *app) follow(ctx context.Context, c *connect.Client) error {
 
 // mayComeBack reports whether a call that ended with err may succeed with the next daemon, or at another time.
 func mayComeBack(err error) bool {
-	return errors.Is(err, errServiceEnded) || slices.Contains([]codes.Code{codes.Unavailable, codes.Aborted, codes.ResourceExhausted}, status.Code(err))
-}
-
-// followOnce writes events until the stream ends. If it is not the first stream, it says when it follows events again.
-func (a *app) followOnce(ctx context.Context, c *connect.Client, again bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	events, err := c.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: c.Agent})
-	if err != nil {
-		return err
-	}
-	// Once the header arrives, no event is missed.
-	if _, err := events.Header(); err != nil {
-		return err
-	}
-	if again {
-		a.Notice("connected again; what happened meanwhile is not shown")
-	}
-	return a.writeEvents(events)
+	said, answered := errors.AsType[*op.Error](err)
+	return errors.Is(err, errServiceEnded) || errors.Is(err, memory.ErrUnreachable) ||
+		answered && slices.Contains([]string{"UNAVAILABLE", "ABORTED", "RESOURCE_EXHAUSTED"}, said.Code)
 }
 
 // errServiceEnded: the stream of events has ended without an error.
 var errServiceEnded = errors.New("the service ended")
 
-func (a *app) writeEvents(events grpc.ServerStreamingClient[kiokuv1.WatchEventsResponse]) error {
-	for {
-		message, err := events.Recv()
-		if errors.Is(err, io.EOF) {
-			return errServiceEnded
-		}
+// followOnce writes events until the stream ends. If it is not the first stream, it says when it follows events again.
+func (a *app) followOnce(ctx context.Context, c *connect.Client, again bool) error {
+	events, err := server.Notes.Events.Open(ctx, c.Conn, c.Of())
+	if err != nil {
+		return err
+	}
+	if again {
+		a.Notice("connected again; what happened meanwhile is not shown")
+	}
+	for e, err := range events {
 		if err != nil {
 			return err
 		}
-		if err := a.writeEvent(message.GetEvent()); err != nil {
+		if err := a.writeEvent(e); err != nil {
 			return err
 		}
 	}
+	return errServiceEnded
 }
 
-func (a *app) writeEvent(e *kiokuv1.Event) error {
+func (a *app) writeEvent(e kioku.Event) error {
 	if a.JSON {
 		return a.WriteJSON(e, "")
 	}
 	var parts []string
-	for _, part := range []string{e.GetPath(), e.GetText()} {
+	for _, part := range []string{e.Path, e.Text} {
 		if part != "" {
 			parts = append(parts, part)
 		}
 	}
-	if e.GetChunkCount() > 0 {
-		parts = append(parts, render.Count(e.GetChunkCount(), "chunk"))
+	if e.Chunks > 0 {
+		parts = append(parts, render.Count(e.Chunks, "chunk"))
 	}
-	line := fmt.Sprintf("%-16s %s", e.GetKind(), strings.Join(parts, ", "))
+	line := fmt.Sprintf("%-16s %s", e.Kind, strings.Join(parts, ", "))
 	return a.Show(func(p *render.Page) {
-		p.Linef("%s %s", render.Dim(e.GetEventTime().AsTime().Local().Format(time.TimeOnly)), render.CleanLine(line))
+		p.Linef("%s %s", render.Dim(e.Time.Local().Format(time.TimeOnly)), render.CleanLine(line))
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 func (a *app) getCmd() *cobra.Command {
@@ -22,13 +21,13 @@ func (a *app) getCmd() *cobra.Command {
 		Example: "  kioku get MEMORY.md\n  kioku get memory/2026-01-20.md:7:12\n  kioku get \"memory/2026-01-20.md#L7-L18\"\n  kioku get \"memory/2026-01-*.md\" MEMORY.md",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var places []*kiokuv1.MemoryGetRequest
+			var places []memory.GetRequest
 			need := connect.ToGet
 			for _, arg := range args {
 				if hasGlob(arg) || len(args) > 1 {
 					need = connect.ToSearch
 				}
-				places = append(places, &kiokuv1.MemoryGetRequest{Path: arg})
+				places = append(places, memory.GetRequest{Path: arg})
 			}
 			err := a.with(cmd.Context(), need, func(c *connect.Client) error { return a.get(cmd.Context(), c, places, need) })
 			if need == connect.ToGet && render.NotFound(err) { // it may be a name, which the index knows
@@ -42,25 +41,25 @@ func (a *app) getCmd() *cobra.Command {
 
 // get prints the lines of places. Their paths may be globs or names of notes if the need is ToSearch. It goes on after a file
 // that cannot be read.
-func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.MemoryGetRequest, need connect.Need) error {
+func (a *app) get(ctx context.Context, c *connect.Client, places []memory.GetRequest, need connect.Need) error {
 	if need == connect.ToGet {
-		places[0].Agent, places[0].Path = c.Agent, c.MemoryPath(places[0].GetPath())
-		return a.Get(ctx, c, places[0])
+		return a.getOne(ctx, c, memory.GetRequest{Path: c.MemoryPath(places[0].Path)})
 	}
 	if err := c.Freshen(ctx); err != nil { // globs and names select from the index
 		return err
 	}
-	var reqs []*kiokuv1.MemoryGetRequest
+	var reqs []memory.GetRequest
 	var errs []error
 	for _, place := range places {
+		place.Path = c.MemoryPath(place.Path)
 		found, err := a.expand(ctx, c, place)
+		if len(places) == 1 && len(found) == 1 && found[0] == place { // no file of a glob
+			return a.getOne(ctx, c, place)
+		}
 		reqs, errs = append(reqs, found...), append(errs, err)
 	}
-	if len(places) == 1 && len(reqs) == 1 && reqs[0] == places[0] { // no file of a glob
-		return a.Get(ctx, c, reqs[0])
-	}
 	if len(reqs) > 0 {
-		errs = append(errs, a.GetAll(ctx, c, reqs))
+		errs = append(errs, a.Excerpts(ctx, reqs, c.Get))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -68,34 +67,42 @@ func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.Memo
 	return errors.Join(errs...)
 }
 
+// getOne prints the lines of one place.
+func (a *app) getOne(ctx context.Context, c *connect.Client, place memory.GetRequest) error {
+	e, err := c.Get(ctx, place)
+	if err != nil {
+		return err
+	}
+	return a.Excerpt(place, e)
+}
+
 // hasGlob reports whether a path may be a glob.
 func hasGlob(path string) bool { return strings.ContainsAny(path, "*?[{") }
 
 // expand returns a request for each file that the path of a place selects. A file with this very path, and what is cited, goes before
 // a glob.
-func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.MemoryGetRequest) ([]*kiokuv1.MemoryGetRequest, error) {
-	place.Agent, place.Path = c.Agent, c.MemoryPath(place.GetPath())
-	_, missing := c.MemoryGet(ctx, place)
+func (a *app) expand(ctx context.Context, c *connect.Client, place memory.GetRequest) ([]memory.GetRequest, error) {
+	_, missing := c.Get(ctx, place)
 	switch {
-	case missing == nil || !render.NotFound(missing) && !hasGlob(place.GetPath()):
-		return []*kiokuv1.MemoryGetRequest{place}, nil
-	case !hasGlob(place.GetPath()):
-		return nil, fmt.Errorf("%s: %w", place.GetPath(), missing)
+	case missing == nil || !render.NotFound(missing) && !hasGlob(place.Path):
+		return []memory.GetRequest{place}, nil
+	case !hasGlob(place.Path):
+		return nil, fmt.Errorf("%s: %w", place.Path, missing)
 	}
-	selects, err := lastReading(place.GetPath())
+	selects, err := lastReading(place.Path)
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: selects.Path})
+	list, err := c.AllFiles(ctx, memory.FileQuery{Glob: selects.Path})
 	if err != nil {
 		return nil, err
 	}
-	var reqs []*kiokuv1.MemoryGetRequest
-	for _, f := range list.GetFiles() {
-		reqs = append(reqs, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: f.GetPath(), FromLine: int32(selects.From), LineCount: int32(selects.Lines)})
+	var reqs []memory.GetRequest
+	for _, f := range list.Files {
+		reqs = append(reqs, memory.GetRequest{Path: f.Path, From: selects.From, Lines: selects.Lines})
 	}
 	if len(reqs) == 0 {
-		err = fmt.Errorf("%s selects no file; kioku ls lists what there is", place.GetPath())
+		err = fmt.Errorf("%s selects no file; kioku ls lists what there is", place.Path)
 	}
 	return reqs, err
 }

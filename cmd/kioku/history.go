@@ -6,12 +6,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
@@ -134,7 +132,7 @@ func (a *app) showCmd() *cobra.Command {
 				return err
 			}
 			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-				file, err := server.NotesThen.Show.Call(cmd.Context(), c.Conn, server.ShowFile{OfAgent: server.OfAgent{Agent: c.Agent}, Path: pathArgument(c, args), At: moment, MaxSensitivity: ceiling})
+				file, err := server.NotesThen.Show.Call(cmd.Context(), c.Conn, server.ShowFile{OfAgent: c.Of(), Path: pathArgument(c, args), At: moment, MaxSensitivity: ceiling})
 				if err != nil {
 					return err
 				}
@@ -179,7 +177,7 @@ func (a *app) diffCmd() *cobra.Command {
 						return err
 					}
 				}
-				req := server.DiffFiles{OfAgent: server.OfAgent{Agent: c.Agent}, Path: pathArgument(c, args), From: before, MaxSensitivity: ceiling}
+				req := server.DiffFiles{OfAgent: c.Of(), Path: pathArgument(c, args), From: before, MaxSensitivity: ceiling}
 				if to != "" {
 					req.To = &after
 				}
@@ -206,7 +204,7 @@ func (a *app) historyCmd() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
-				gone, err := server.NotesThen.Purge.Call(cmd.Context(), c.Conn, server.AgentPath{OfAgent: server.OfAgent{Agent: c.Agent}, Path: pathArgument(c, args)})
+				gone, err := server.NotesThen.Purge.Call(cmd.Context(), c.Conn, server.AgentPath{OfAgent: c.Of(), Path: pathArgument(c, args)})
 				if err != nil {
 					return err
 				}
@@ -219,45 +217,29 @@ func (a *app) historyCmd() *cobra.Command {
 	return group(&cobra.Command{Use: "history", Short: "What notes said before: log, show, diff; and purge what is kept of it"}, a.logCmd(), a.showCmd(), a.diffCmd(), purge)
 }
 
-// pastMemory is a memory service whose searches are of the notes as they were.
-type pastMemory struct {
-	kiokuv1.MemoryServiceClient
-	history kiokuv1.HistoryServiceClient
-	at      *kiokuv1.Moment
-	// version is that of the last search.
-	version *kiokuv1.FolderVersion
-}
-
-// MemorySearch searches the past.
-func (m *pastMemory) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest, opts ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
-	resp, err := m.history.SearchPast(ctx, &kiokuv1.SearchPastRequest{Agent: req.GetAgent(), Search: req, At: m.at}, opts...)
-	m.version = resp.GetVersion()
-	return resp.GetAnswer(), err
-}
-
 // searchPast answers a question from the notes as they were.
 func (a *app) searchPast(ctx context.Context, c *connect.Client, q *question) error {
-	moment, err := a.versionOf(q.version)
+	at, err := a.versionOf(q.version)
 	if err != nil {
 		return err
 	}
-	at := &kiokuv1.Moment{Revision: moment.Revision, Time: kiokuv1.TimeOf(moment.Time)}
-	if a.JSON {
-		resp, err := c.History.SearchPast(ctx, &kiokuv1.SearchPastRequest{Agent: c.Agent, Search: &q.MemorySearchRequest, At: at})
-		if err != nil {
-			return err
-		}
-		if err := a.Write(resp, nil); err != nil {
-			return err
-		}
-		return render.Strict(q.strict, resp.GetAnswer())
+	var past memory.PastAnswer
+	search := func(ctx context.Context, q memory.Query) (_ memory.Answer, err error) {
+		past, err = server.NotesThen.Search.Call(ctx, c.Conn, server.SearchThen{SearchNotes: server.SearchNotes{OfAgent: c.Of(), Query: q}, At: at})
+		return past.Answer, err
 	}
-	past := &pastMemory{MemoryServiceClient: c.MemoryServiceClient, history: c.History, at: at}
-	err = a.Search(ctx, past, &q.MemorySearchRequest, q.strict)
-	if past.version != nil {
-		a.Notice("as of %s", render.VersionName(memory.FolderVersion{
-			ID: past.version.GetId(), Time: past.version.GetVersionTime().AsTime(), Subject: past.version.GetSubject(), History: past.version.GetHistory(),
-		}))
+	if a.JSON {
+		if _, err := search(ctx, q.Query); err != nil {
+			return err
+		}
+		if err := a.Write(past, nil); err != nil {
+			return err
+		}
+		return render.Strict(q.strict, past.Answer)
+	}
+	err = a.Search(ctx, search, q.Query, q.strict)
+	if past.Version != (memory.FolderVersion{}) {
+		a.Notice("as of %s", render.VersionName(past.Version))
 	}
 	return err
 }

@@ -47,12 +47,12 @@ func TestHistoryCommandsReadGit(t *testing.T) {
 	}
 	var answer struct {
 		Version struct{ Subject, History string }
-		Answer  struct{ Results []struct{ Snippet string } }
+		Results []struct{ Snippet string }
 	}
 	if err := json.Unmarshal([]byte(s.must("search", "--json", "--as-of", "2026-10-01", "where does Ines live")), &answer); err != nil {
 		t.Fatal(err)
 	}
-	if answer.Version.Subject != "first" || answer.Version.History != "git" || len(answer.Answer.Results) != 1 {
+	if answer.Version.Subject != "first" || answer.Version.History != "git" || len(answer.Results) != 1 {
 		t.Errorf("answer: %+v", answer)
 	}
 	for _, line := range []string{"history log", "history show MEMORY.md", "history diff", "history purge", "undo --since 1h --dry-run"} {

@@ -12,7 +12,7 @@ import (
 	"kioku/cmd/kioku/internal/agenthook"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // hookChannel is the channel of the programs whose hooks are answered.
@@ -66,22 +66,22 @@ func framed(in prompt.Input) (string, []agenthook.Passage) {
 // startMemories returns the passages that a session begins with.
 func (a *app) startMemories(ctx context.Context, c *connect.Client) ([]prompt.Memory, error) {
 	var known []prompt.Memory
-	long, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: longTermFile})
+	long, err := c.Get(ctx, memory.GetRequest{Path: longTermFile})
 	if err == nil {
 		known = append(known, passage(c.Agent, long, true, startMemory)...)
 	} else if !render.NotFound(err) {
 		return nil, err
 	}
-	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: "memory/*.md", Sources: []string{"memory"}, PageSize: 10_000})
+	list, err := c.AllFiles(ctx, memory.FileQuery{Glob: "memory/*.md", Filter: memory.Filter{Sources: []string{memory.SourceMemory}}, Limit: 10_000})
 	if err != nil {
 		return nil, err
 	}
-	days := slices.DeleteFunc(list.GetFiles(), func(f *kiokuv1.File) bool { return f.GetDate() == "" })
-	slices.SortFunc(days, func(x, y *kiokuv1.File) int {
-		return cmp.Or(-cmp.Compare(x.GetDate(), y.GetDate()), -cmp.Compare(x.GetPath(), y.GetPath()))
+	days := slices.DeleteFunc(list.Files, func(f memory.File) bool { return f.Date == "" })
+	slices.SortFunc(days, func(x, y memory.File) int {
+		return cmp.Or(-cmp.Compare(x.Date, y.Date), -cmp.Compare(x.Path, y.Path))
 	})
 	for _, day := range days[:min(len(days), startNotes)] {
-		end, err := endOf(ctx, c, day.GetPath())
+		end, err := endOf(ctx, c, day.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -91,20 +91,20 @@ func (a *app) startMemories(ctx context.Context, c *connect.Client) ([]prompt.Me
 }
 
 // endOf returns the last lines of a file.
-func endOf(ctx context.Context, c *connect.Client, path string) (*kiokuv1.MemoryGetResponse, error) {
+func endOf(ctx context.Context, c *connect.Client, path string) (memory.Excerpt, error) {
 	const lines = 60
-	first, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: path, LineCount: lines})
-	if err != nil || first.GetTotalLineCount() <= lines {
+	first, err := c.Get(ctx, memory.GetRequest{Path: path, Lines: lines})
+	if err != nil || first.TotalLines <= lines {
 		return first, err
 	}
-	return c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: path, FromLine: first.GetTotalLineCount() - lines + 1, LineCount: lines})
+	return c.Get(ctx, memory.GetRequest{Path: path, From: first.TotalLines - lines + 1, Lines: lines})
 }
 
 // passage returns the first or the last lines of a text that have at most limit characters together, none if it is blank.
-func passage(agent string, got *kiokuv1.MemoryGetResponse, head bool, limit int) []prompt.Memory {
-	lines := slices.Collect(strings.Lines(got.GetText()))
+func passage(agent string, got memory.Excerpt, head bool, limit int) []prompt.Memory {
+	lines := slices.Collect(strings.Lines(got.Text))
 	from, to := 0, len(lines)
-	for chars := len([]rune(got.GetText())); chars > limit && from < to; {
+	for chars := len([]rune(got.Text)); chars > limit && from < to; {
 		if head {
 			to--
 			chars -= len([]rune(lines[to]))
@@ -117,6 +117,6 @@ func passage(agent string, got *kiokuv1.MemoryGetResponse, head bool, limit int)
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	start := int(got.GetFromLine()) + from
-	return []prompt.Memory{{Agent: agent, Path: got.GetPath(), StartLine: start, EndLine: start + to - from - 1, Score: 1, Text: text}}
+	start := got.From + from
+	return []prompt.Memory{{Agent: agent, Path: got.Path, StartLine: start, EndLine: start + to - from - 1, Score: 1, Text: text}}
 }

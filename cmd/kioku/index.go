@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -14,21 +13,20 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/indexer"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // indexReport is the output of kioku index --json, which scripts read.
 type indexReport struct {
 	// Files and Chunks count what the index contains now, Skipped the files that it leaves out, or parts of them.
-	Files  int32 `json:"files"`
-	Chunks int32 `json:"chunks"`
+	Files  int `json:"files"`
+	Chunks int `json:"chunks"`
 	// Embedded counts the texts that a provider embedded in this run.
-	Embedded   int32 `json:"embedded"`
-	Skipped    int32 `json:"skipped"`
+	Embedded   int   `json:"embedded"`
+	Skipped    int   `json:"skipped"`
 	Generation int64 `json:"generation"`
-	// Took is the time of the run, written like durations of other answers: "0.250s".
-	Took string `json:"took"`
-	took time.Duration
+	// Took is the time of the run.
+	Took time.Duration `json:"took"`
 }
 
 func (a *app) indexCmd() *cobra.Command {
@@ -64,43 +62,42 @@ func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error 
 	if err != nil {
 		return err
 	}
-	st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.Agent})
+	st, err := c.Status(ctx)
 	if err != nil {
 		return err
 	}
 	r := indexReport{
-		Files: st.GetIndex().GetFileCount(), Chunks: st.GetIndex().GetChunkCount(), Embedded: report.GetEmbeddedCount(),
-		Skipped: report.GetSkippedCount(), Generation: st.GetIndex().GetGeneration(), took: time.Since(start).Round(time.Millisecond),
+		Files: st.Index.Files, Chunks: st.Index.Chunks, Embedded: report.Embedded,
+		Skipped: report.Skipped, Generation: st.Index.Generation, Took: time.Since(start).Round(time.Millisecond),
 	}
-	r.Took = fmt.Sprintf("%.3fs", r.took.Seconds())
 	if err := a.Write(r, r.tell); err != nil {
 		return err
 	}
-	a.TellDegraded(report.GetDegraded())
+	a.TellDegraded(report.Degraded)
 	lost := unread(st)
 	for _, path := range lost {
 		a.Notice("%s cannot be read; its entries stay in the index", path)
 	}
-	if len(st.GetSkipped()) > 0 || len(lost) > 0 {
+	if len(st.Skipped) > 0 || len(lost) > 0 {
 		a.Notice("not everything is indexed; kioku status lists what was skipped or not read, and why")
 	}
-	if f.strict && (len(report.GetDegraded()) > 0 || len(lost) > 0) {
+	if f.strict && (len(report.Degraded) > 0 || len(lost) > 0) {
 		return render.ErrDegraded
 	}
 	return nil
 }
 
 // syncAll syncs or rebuilds the index.
-func (a *app) syncAll(ctx context.Context, c *connect.Client, f indexFlags) (*kiokuv1.SyncReport, error) {
+func (a *app) syncAll(ctx context.Context, c *connect.Client, f indexFlags) (server.SyncDone, error) {
 	if f.all {
 		if err := a.includeAll(ctx, c); err != nil {
-			return nil, err
+			return server.SyncDone{}, err
 		}
 	}
 	if f.force {
 		return c.RebuildIndex(ctx)
 	}
-	return c.SyncIndex(ctx, &kiokuv1.SyncRequest{})
+	return c.SyncIndex(ctx, indexer.SyncOptions{})
 }
 
 // includeAll writes into the file of the workspace that all of its Markdown is indexed.
@@ -121,11 +118,11 @@ func (a *app) includeAll(ctx context.Context, c *connect.Client) error {
 }
 
 // unread returns the folders and files that the system did not allow to read, without the files that are skipped by rule.
-func unread(st *kiokuv1.StatusResponse) []string {
-	lost := slices.Clone(st.GetUnavailable())
-	for _, f := range st.GetSkipped() {
-		if slices.Contains([]string{syscall.EACCES.Error(), syscall.EPERM.Error(), syscall.EIO.Error()}, f.GetReason()) {
-			lost = append(lost, f.GetPath())
+func unread(st server.IndexStatus) []string {
+	lost := slices.Clone(st.Sync.Unavailable)
+	for _, f := range st.Skipped {
+		if slices.Contains([]string{syscall.EACCES.Error(), syscall.EPERM.Error(), syscall.EIO.Error()}, f.Reason) {
+			lost = append(lost, f.Path)
 		}
 	}
 	return lost
@@ -134,5 +131,5 @@ func unread(st *kiokuv1.StatusResponse) []string {
 // tell adds the report as a line.
 func (r indexReport) tell(p *render.Page) {
 	p.Linef("%s, %s, %d embedded now, %d skipped, generation %d, %s", render.Count(r.Files, "file"), render.Count(r.Chunks, "chunk"),
-		r.Embedded, r.Skipped, r.Generation, r.took)
+		r.Embedded, r.Skipped, r.Generation, r.Took)
 }

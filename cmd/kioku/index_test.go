@@ -14,7 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
 func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
@@ -76,9 +77,11 @@ func TestIndexStrictFailsIfAFolderCannotBeRead(t *testing.T) {
 
 func TestUnreadIsWhatTheSystemRefuses(t *testing.T) {
 	t.Parallel()
-	st := &kiokuv1.StatusResponse{Unavailable: []string{"away"}, Skipped: []*kiokuv1.SkippedFile{
+	var st server.IndexStatus
+	st.Sync.Unavailable = []string{"away"}
+	st.Skipped = []memory.SkippedFile{
 		{Path: "memory", Reason: "permission denied"}, {Path: "a.md", Reason: "input/output error"}, {Path: "b.md", Reason: "symbolic link"},
-	}}
+	}
 	if diff := cmp.Diff([]string{"away", "memory", "a.md"}, unread(st)); diff != "" {
 		t.Error(diff)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 func (a *app) linksCmd() *cobra.Command {
@@ -20,18 +20,11 @@ func (a *app) linksCmd() *cobra.Command {
 				if err := c.Freshen(ctx); err != nil {
 					return err
 				}
-				resp, err := c.ListLinks(ctx, &kiokuv1.ListLinksRequest{Agent: c.Agent, Path: c.MemoryPath(args[0])})
+				links, err := server.Notes.Links.Call(ctx, c.Conn, server.AgentPath{OfAgent: c.Of(), Path: c.MemoryPath(args[0])})
 				if err != nil {
 					return err
 				}
-				links := resp.GetLinks()
-				if err := a.Write(links, func(p *render.Page) { p.Links(links) }); err != nil {
-					return err
-				}
-				if links.GetTruncated() {
-					a.Notice("there are more links than fit into an answer; the last ones are missing")
-				}
-				return nil
+				return a.Write(links, func(p *render.Page) { p.Links(links) })
 			})
 		},
 	}

@@ -9,7 +9,8 @@ import (
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
 func (a *app) lsCmd() *cobra.Command {
@@ -37,41 +38,36 @@ func (a *app) lsCmd() *cobra.Command {
 
 func (a *app) ls(ctx context.Context, c *connect.Client, f filterFlags, globs []string, all bool) error {
 	today := connect.ClockOf(a.conf)()
-	where, err := f.conditions(today)
-	if err != nil {
-		return err
-	}
-	since, until, err := f.days(today)
+	filter, err := f.filter(today)
 	if err != nil {
 		return err
 	}
 	if len(globs) == 0 {
 		globs = []string{""}
 	}
-	list := &kiokuv1.ListFilesResponse{}
+	list := server.NoteList{}
 	for _, glob := range globs {
-		req := &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: c.MemoryPath(glob), Sources: f.sources, Filter: where, IncludeSkipped: all, Since: since, Until: until}
-		found, err := c.AllFiles(ctx, req)
+		found, err := c.AllFiles(ctx, memory.FileQuery{Glob: c.MemoryPath(glob), Filter: filter, Skipped: all})
 		if err != nil {
 			return err
 		}
-		list.Files, list.Index = append(list.Files, found.GetFiles()...), found.GetIndex()
+		list.Files, list.Index = append(list.Files, found.Files...), found.Index
 	}
 	if len(globs) > 1 {
 		list.Files = distinct(list.Files)
 	}
-	list.TotalCount = int32(len(list.Files))
+	list.Total = len(list.Files)
 	remarks := map[string]string{}
 	if all {
-		st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.Agent})
+		st, err := c.Status(ctx)
 		if err != nil {
 			return err
 		}
-		for _, f := range st.GetSkipped() {
-			remarks[f.GetPath()] = f.GetReason()
+		for _, f := range st.Skipped {
+			remarks[f.Path] = f.Reason
 		}
 	}
-	if err := a.Write(list, func(p *render.Page) { p.Files(list.GetFiles(), remarks) }); err != nil {
+	if err := a.Write(list, func(p *render.Page) { p.Files(list.Files, remarks) }); err != nil {
 		return err
 	}
 	a.tellFiles(list)
@@ -79,14 +75,14 @@ func (a *app) ls(ctx context.Context, c *connect.Client, f filterFlags, globs []
 }
 
 // distinct returns files in the order of their paths, each once.
-func distinct(files []*kiokuv1.File) []*kiokuv1.File {
-	slices.SortStableFunc(files, func(a, b *kiokuv1.File) int { return strings.Compare(a.GetPath(), b.GetPath()) })
-	return slices.CompactFunc(files, func(a, b *kiokuv1.File) bool { return a.GetPath() == b.GetPath() })
+func distinct(files []memory.File) []memory.File {
+	slices.SortStableFunc(files, func(a, b memory.File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(files, func(a, b memory.File) bool { return a.Path == b.Path })
 }
 
 // tellFiles reports how many files there are.
-func (a *app) tellFiles(list *kiokuv1.ListFilesResponse) {
-	n, all := len(list.GetFiles()), list.GetIndex().GetFileCount()
+func (a *app) tellFiles(list server.NoteList) {
+	n, all := len(list.Files), list.Index.Files
 	switch {
 	case n == 0 && all == 0:
 		a.Notice("nothing is indexed yet")

@@ -28,8 +28,7 @@ func (s *sandbox) paths(args ...string) string {
 		Files []struct {
 			Path, Title, Date string
 			Tags              []string
-			ChunkCount        int
-			SizeBytes         int64
+			Chunks            int
 		}
 	}
 	if out := s.must(append([]string{"ls", "--json"}, args...)...); json.Unmarshal([]byte(out), &list) != nil {
@@ -37,7 +36,7 @@ func (s *sandbox) paths(args ...string) string {
 	}
 	var all []string
 	for _, f := range list.Files {
-		all = append(all, fmt.Sprintf("%s|%s|%s|%s|%d", f.Path, f.Title, f.Date, strings.Join(f.Tags, ","), f.ChunkCount))
+		all = append(all, fmt.Sprintf("%s|%s|%s|%s|%d", f.Path, f.Title, f.Date, strings.Join(f.Tags, ","), f.Chunks))
 	}
 	return strings.Join(all, "\n")
 }
@@ -114,7 +113,7 @@ func TestParseConditionTakesOtherSpellings(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := c.GetField() + " " + c.GetOp() + " " + strings.Join(c.GetValues(), "|"); got != want {
+		if got := c.Field + " " + c.Op + " " + strings.Join(c.Values, "|"); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"kioku/cmd/kioku/internal/modelstore"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed/local"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // speedWait is for how long the speed of a model is measured.
@@ -109,10 +109,10 @@ func (a *app) workspaceLanguages(ctx context.Context) []modelcheck.Share {
 	shares := []modelcheck.Share{}
 	a.readOnly = true
 	_ = a.with(ctx, connect.ToGet, func(c *connect.Client) error {
-		list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent})
+		list, err := c.AllFiles(ctx, memory.FileQuery{})
 		var paths []string
-		for _, f := range list.GetFiles() {
-			paths = append(paths, f.GetPath())
+		for _, f := range list.Files {
+			paths = append(paths, f.Path)
 		}
 		if found, lookErr := modelcheck.WorkspaceLanguages(c.Workspace, paths); lookErr == nil && found != nil {
 			shares = found

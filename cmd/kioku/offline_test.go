@@ -138,7 +138,7 @@ func TestStatusListsOutboundRequestsByHost(t *testing.T) {
 		t.Fatalf("%v", used)
 	}
 	u := used[0].(map[string]any)
-	if u["host"] != "127.0.0.1" || u["purpose"] != "embeddings" || u["local"] != true || u["requestCount"].(float64) < 2 || u["sentBytes"].(float64) < 100 || u["lastTime"] == "" {
+	if u["host"] != "127.0.0.1" || u["purpose"] != "embeddings" || u["local"] != true || u["requests"].(float64) < 2 || u["bytes"].(float64) < 100 || u["last"] == "" {
 		t.Errorf("%v", u)
 	}
 }

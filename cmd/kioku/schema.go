@@ -16,12 +16,14 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council"
 	"kioku/council/engine"
+	"kioku/memory"
 	"kioku/server"
 	"kioku/server/op"
 )
 
 // outputs are values like those that commands write with --json. A name is that of the command, and what makes it write another value.
 var outputs = map[string]any{
+	"append":                  operation(server.Notes.Append),
 	"backup":                  backupReport{},
 	"backup verify":           backupReport{},
 	"bench golden":            bench.GoldenReport{},
@@ -78,25 +80,37 @@ var outputs = map[string]any{
 	"derive unpin":            operation(server.Derive.Decide),
 	"doctor":                  diagnosis{},
 	"config openclaw":         takeoverReport{},
+	"explain":                 operation(server.Notes.Explain),
+	"get":                     operation(server.Notes.Get),
+	"get several":             []memory.Excerpt{},
 	"index":                   indexReport{},
 	"history diff":            operation(server.NotesThen.Diff),
 	"history purge":           operation(server.NotesThen.Purge),
 	"history log":             operation(server.NotesThen.Log),
 	"history show":            operation(server.NotesThen.Show),
 	"undo writes":             operation(server.NotesThen.Undo),
-	"index estimate":          estimateReport{},
+	"index estimate":          operation(server.Notes.Estimate),
 	"init":                    made{},
 	"join":                    joinReport{},
+	"links":                   operation(server.Notes.Links),
+	"ls":                      operation(server.Notes.List),
 	"model add":               addedModel{},
 	"model check":             checkedModel{},
 	"model list":              []shownModel{},
 	"model list known":        []modelstore.Known{},
 	"restore":                 restoreReport{},
+	"search":                  operation(server.Notes.Search),
+	"search the past":         operation(server.NotesThen.Search),
 	"setup":                   clientList{},
 	"setup a client":          shownSetup{},
+	"status":                  operation(server.Notes.Status),
+	"status events":           operation(server.Notes.Events),
 	"token add":               tokenReport{},
 	"token list":              []tokenReport{},
 	"token revoke":            tokenReport{},
+	"undo":                    operation(server.Notes.Undo),
+	"undo list":               operation(server.Notes.Revisions),
+	"update":                  operation(server.Notes.Update),
 	"version":                 buildInfo{},
 }
 
@@ -107,7 +121,7 @@ func operation(o op.Any) any { return reflect.Zero(o.About().Out).Interface() }
 type oneOf []any
 
 // outputLines are the commands that write a value on each line.
-var outputLines = []string{"council logs", "derive export"}
+var outputLines = []string{"council logs", "derive export", "status events"}
 
 // schemaOf returns the JSON Schema of an output, which allows no member that it does not know.
 func schemaOf(name string) (*jsonschema.Schema, error) {

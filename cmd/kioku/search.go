@@ -11,13 +11,12 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
 
 // question contains the flags of search and explain. For flags that are not set the service uses its defaults.
 type question struct {
-	kiokuv1.MemorySearchRequest
+	memory.Query
 	filter   filterFlags
 	minScore float64
 	// now is the flag: a time of RFC 3339 or a day, empty for the clock.
@@ -29,15 +28,15 @@ type question struct {
 
 func (q *question) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Int32VarP(&q.MaxResults, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
-	f.Int32VarP(&q.MaxResults, "top", "k", 0, "the same as --max-results")
-	f.Int32Var(&q.MaxPerFile, "max-per-file", 0, "maximum `number` of results of one file (default: any number)")
+	f.IntVarP(&q.MaxResults, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
+	f.IntVarP(&q.MaxResults, "top", "k", 0, "the same as --max-results")
+	f.IntVar(&q.MaxPerFile, "max-per-file", 0, "maximum `number` of results of one file (default: any number)")
 	f.Float64Var(&q.minScore, "min-score", 0, "minimum `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
 	q.filter.addFlags(cmd)
 	f.StringVar(&q.now, "now", "", "the `time` at which the question is asked (default: the clock)")
 	f.StringVar(&q.PathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
 	f.StringVar(&q.Granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
-	f.Int32Var(&q.MaxSnippetChars, "max-snippet-chars", 0, "maximum `number` of characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
+	f.IntVar(&q.SnippetChars, "max-snippet-chars", 0, "maximum `number` of characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 if the answer is degraded")
 }
 
@@ -50,22 +49,18 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	asked, err := momentOf(q.now, conf.Location)
-	if err != nil {
+	if q.Now, err = momentOf(q.now, conf.Location); err != nil {
 		return err
 	}
-	q.AskTime = kiokuv1.TimeOf(asked)
-	today := asked
+	today := q.Now
 	if today.IsZero() {
 		today = connect.ClockOf(conf)()
 	}
-	q.Sources = q.filter.sources
-	if q.Since, q.Until, err = q.filter.days(today); err != nil {
+	prefix := q.PathPrefix
+	if q.Filter, err = q.filter.filter(today); err != nil {
 		return err
 	}
-	if q.Filter, err = q.filter.conditions(today); err != nil {
-		return err
-	}
+	q.PathPrefix = prefix
 	if cmd.Flags().Changed("min-score") {
 		q.MinScore = &q.minScore
 	}
@@ -82,7 +77,7 @@ func checkResults(cmd *cobra.Command) error {
 		if !f.Changed(name) {
 			continue
 		}
-		if n, err := f.GetInt32(name); err != nil || n < 1 || n > search.MaxResults {
+		if n, err := f.GetInt(name); err != nil || n < 1 || n > search.MaxResults {
 			return render.Misuse("--%s is %d; it must be at least 1 and at most %d", name, n, search.MaxResults)
 		}
 	}
@@ -107,18 +102,15 @@ func (a *app) searchCmd() *cobra.Command {
 			if q.Context, err = a.readContext(context); err != nil {
 				return err
 			}
+			q.Text = strings.Join(args, " ")
 			if q.version != "" {
-				return a.with(ctx, connect.ToGet, func(c *connect.Client) error {
-					q.Agent, q.Query = c.Agent, strings.Join(args, " ")
-					return a.searchPast(ctx, c, &q)
-				})
+				return a.with(ctx, connect.ToGet, func(c *connect.Client) error { return a.searchPast(ctx, c, &q) })
 			}
 			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
 				if err := c.Freshen(ctx); err != nil {
 					return err
 				}
-				q.Agent, q.Query = c.Agent, strings.Join(args, " ")
-				return a.Search(ctx, c, &q.MemorySearchRequest, q.strict)
+				return a.Search(ctx, c.Search, q.Query, q.strict)
 			})
 		},
 	}
@@ -137,7 +129,7 @@ const (
 )
 
 // readContext returns the messages of a file: those of the user and of the agent in turn.
-func (a *app) readContext(file string) ([]*kiokuv1.ConversationTurn, error) {
+func (a *app) readContext(file string) ([]memory.Turn, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -154,14 +146,14 @@ func (a *app) readContext(file string) ([]*kiokuv1.ConversationTurn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the messages of %s: %w", file, err)
 	}
-	var turns []*kiokuv1.ConversationTurn
+	var turns []memory.Turn
 	for line := range strings.Lines(string(data)) {
 		speaker := memory.SpeakerUser
 		if len(turns)%2 == 1 {
 			speaker = memory.SpeakerAssistant
 		}
 		if said := strings.TrimSpace(line); said != "" {
-			turns = append(turns, &kiokuv1.ConversationTurn{Speaker: speaker, Text: strings.ToValidUTF8(said, "\uFFFD")})
+			turns = append(turns, memory.Turn{Speaker: speaker, Text: strings.ToValidUTF8(said, "\uFFFD")})
 		}
 	}
 	return turns[max(len(turns)-contextMessages, 0):], nil

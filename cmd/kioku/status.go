@@ -9,7 +9,7 @@ import (
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/indexer"
 	"kioku/server"
 )
 
@@ -43,11 +43,11 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	if err != nil {
 		return err
 	}
-	st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.Agent})
+	st, err := c.Status(ctx)
 	if err != nil {
 		return err
 	}
-	derived, _ := server.Derive.Status.Call(ctx, c.Conn, server.OfAgent{Agent: c.Agent}) // a daemon of before has none
+	derived, _ := server.Derive.Status.Call(ctx, c.Conn, c.Of()) // a daemon of before has none
 	about, noCouncil := a.aboutCouncil(ctx, a.conf)
 	err = a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())
@@ -62,7 +62,7 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 			p.CouncilLoad(about.Load)
 		}
 		if checked != nil {
-			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFileCount(), "file"))
+			p.Row("checked", "every file was read; %s changed", render.Count(checked.Files, "file"))
 		}
 	})
 	if c.Memory != nil && c.Agent == "main" {
@@ -76,16 +76,16 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 }
 
 // check syncs the index. If deep is true, it reads every file and returns the result.
-func (a *app) check(ctx context.Context, c *connect.Client, deep bool) (*kiokuv1.SyncReport, error) {
+func (a *app) check(ctx context.Context, c *connect.Client, deep bool) (*server.SyncDone, error) {
 	switch {
 	case !deep:
 		return nil, c.Freshen(ctx)
 	case c.ReadOnly:
 		return nil, errors.New("--deep needs the right to write to the index, which is open read-only")
 	}
-	report, err := c.SyncIndex(ctx, &kiokuv1.SyncRequest{Verify: true, NoRebuild: true})
+	report, err := c.SyncIndex(ctx, indexer.SyncOptions{Verify: true, NoRebuild: true})
 	if err == nil {
-		a.TellUndone(report.GetDegraded())
+		a.TellUndone(report.Degraded)
 	}
-	return report, err
+	return &report, err
 }

@@ -5,10 +5,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/cmd/kioku/internal/render"
+	"kioku/server/op"
 )
 
 func TestShellQuote(t *testing.T) {
@@ -23,7 +21,7 @@ func TestShellQuote(t *testing.T) {
 
 func TestExitCodeOfARefusedArgumentIsMisuse(t *testing.T) {
 	t.Parallel()
-	refused := status.Error(codes.InvalidArgument, "query: is empty")
+	refused := &op.Error{Code: "INVALID_ARGUMENT", Message: "query: is empty"}
 	if code := exitCode(fmt.Errorf("question 3: %w", refused)); code != exitUsage {
 		t.Errorf("exit %d", code)
 	}

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 func (a *app) updateCmd() *cobra.Command {
-	req := &kiokuv1.MemoryUpdateRequest{}
+	req := memory.Update{Source: memory.NoteFromUser}
 	cmd := &cobra.Command{
 		Use: "update OLD NEW", Short: "Correct a text in MEMORY.md",
 		Long: "Correct a text in MEMORY.md, in USER.md or in a file in memory/ that is not of a day. The old text occurs once in the file; an empty new " +
@@ -19,15 +21,15 @@ func (a *app) updateCmd() *cobra.Command {
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
-				req.Agent, req.OldText, req.NewText, req.Source = c.Agent, args[0], args[1], memory.NoteFromUser
-				resp, err := c.MemoryUpdate(cmd.Context(), req)
+				req.OldText, req.NewText = args[0], args[1]
+				done, err := c.Update(cmd.Context(), req)
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) {
-					p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
-					a.noticeSecrets(resp.GetSecrets(), "update the reference with --keep-secrets")
-					a.Notice("kioku undo %s takes this back", resp.GetRevision())
+				return a.Write(done, func(p *render.Page) {
+					p.Linef("%s:%d", done.Path, done.StartLine)
+					a.noticeSecrets(done.Secrets, "update the reference with --keep-secrets")
+					a.Notice("kioku undo %s takes this back", done.Revision)
 				})
 			})
 		},
@@ -40,7 +42,6 @@ func (a *app) updateCmd() *cobra.Command {
 }
 
 func (a *app) undoCmd() *cobra.Command {
-	req := &kiokuv1.MemoryUndoRequest{}
 	list := false
 	var writes writesFlags
 	cmd := &cobra.Command{
@@ -62,16 +63,13 @@ func (a *app) undoCmd() *cobra.Command {
 				return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error { return a.listRevisions(cmd, c) })
 			}
 			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
-				if req.Agent = c.Agent; len(args) == 1 {
-					req.Revision = args[0]
-				}
-				resp, err := c.MemoryUndo(cmd.Context(), req)
+				done, err := server.Notes.Undo.Call(cmd.Context(), c.Conn, server.UndoUpdate{OfAgent: c.Of(), Revision: strings.Join(args, "")})
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) {
-					p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
-					a.Notice("revision %s was taken back", resp.GetRevision())
+				return a.Write(done, func(p *render.Page) {
+					p.Linef("%s:%d", done.Path, done.StartLine)
+					a.Notice("revision %s was taken back", done.Revision)
 				})
 			})
 		},
@@ -83,16 +81,16 @@ func (a *app) undoCmd() *cobra.Command {
 
 // listRevisions writes the updates that were made.
 func (a *app) listRevisions(cmd *cobra.Command, c *connect.Client) error {
-	resp, err := c.ListRevisions(cmd.Context(), &kiokuv1.ListRevisionsRequest{Agent: c.Agent})
+	list, err := server.Notes.Revisions.Call(cmd.Context(), c.Conn, c.Of())
 	if err != nil {
 		return err
 	}
-	return a.Write(resp, func(p *render.Page) { p.Revisions(resp.GetRevisions()) })
+	return a.Write(list, func(p *render.Page) { p.Revisions(list) })
 }
 
 // noticeSecrets tells of secrets that were not written, and how to have them written.
-func (a *app) noticeSecrets(secrets []*kiokuv1.ReplacedSecret, how string) {
+func (a *app) noticeSecrets(secrets []memory.ReplacedSecret, how string) {
 	for _, s := range secrets {
-		a.Notice("a secret (%s) was left out: the note has %s; to keep it, %s", s.GetKind(), s.GetReference(), how)
+		a.Notice("a secret (%s) was left out: the note has %s; to keep it, %s", s.Kind, s.Reference, how)
 	}
 }

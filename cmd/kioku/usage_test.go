@@ -24,7 +24,7 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 		{[]string{"search"}, "requires at least 1 arg"},
 		{[]string{"search", "--bogus", "x"}, "unknown flag: --bogus"},
 		{[]string{"search", "-n", "many", "x"}, `invalid argument "many" for "-n, --max-results" flag: not a whole number`},
-		{[]string{"search", "-n", "9999999999", "x"}, "flag: too large a number"},
+		{[]string{"search", "-n", "99999999999999999999", "x"}, "flag: too large a number"},
 		{[]string{"search", "--min-score", "x", "x"}, "flag: not a number"},
 		{[]string{"search", "--json=x", "x"}, "flag: neither true nor false"},
 		{[]string{"search", "-n", "0", "x"}, "--max-results is 0; it must be at least 1 and at most 100"},

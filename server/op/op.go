@@ -147,12 +147,23 @@ func (o Op[In, Out]) Call(ctx context.Context, conn http.RoundTripper, in In) (o
 // Call asks whoever conn reaches to do it.
 func (s Stream[In, Out]) Call(ctx context.Context, conn http.RoundTripper, in In) iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
-		var none Out
-		resp, err := send(ctx, conn, s.About(), in, linesType)
+		parts, err := s.Open(ctx, conn, in)
 		if err != nil {
+			var none Out
 			yield(none, err)
 			return
 		}
+		parts(yield)
+	}
+}
+
+// Open is Call for a stream of which nothing is missed from the time on at which Open returns. The parts must be read, or ctx end.
+func (s Stream[In, Out]) Open(ctx context.Context, conn http.RoundTripper, in In) (iter.Seq2[Out, error], error) {
+	resp, err := send(ctx, conn, s.About(), in, linesType)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Out, error) bool) {
 		defer resp.Body.Close()
 		for line, err := range lines(resp.Body) {
 			var out Out
@@ -163,5 +174,5 @@ func (s Stream[In, Out]) Call(ctx context.Context, conn http.RoundTripper, in In
 				return
 			}
 		}
-	}
+	}, nil
 }

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"syscall"
 	"time"
@@ -21,8 +21,8 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/derive"
+	"kioku/indexer"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
@@ -47,13 +47,9 @@ type Connector struct {
 	derivers Derivers
 }
 
-// Client calls the service for one agent, in a daemon or in this process.
+// Client is the memory of one agent, in a daemon or in this process. Its Conn reaches the operations of the service.
 type Client struct {
-	kiokuv1.MemoryServiceClient
-	// History searches what notes said before.
-	History kiokuv1.HistoryServiceClient
-	// Conn reaches the operations of the service.
-	Conn   http.RoundTripper
+	*client.Client
 	from   *Connector
 	wanted wanted
 	need   Need
@@ -63,9 +59,6 @@ type Client struct {
 	Memory *kioku.Memory
 	// deriver derives from Memory; nil if a daemon answers or derivation is off.
 	deriver *derive.Service
-	// recalling is Memory, whose searches know what is derived; nil if Memory is nil.
-	recalling memory.Service
-	remote    *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
 	// Socket is the unix socket on which the daemon was reached; empty if none was.
@@ -272,8 +265,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
-	recalling := Recalling(conf, memory, deriver)
-	srvOpt.Agents = map[string]server.Memory{place.Agent: recalling}
+	srvOpt.Agents = map[string]server.Memory{place.Agent: Recalling(conf, memory, deriver)}
 	if deriver != nil {
 		srvOpt.Derivers = map[string]server.Deriver{place.Agent: deriver}
 	}
@@ -282,9 +274,8 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), History: srv.LocalHistory(), Conn: srv.LocalOperations(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
-		recalling: recalling, Workspace: place.Workspace,
-		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
+		Client: client.Over(srv.LocalOperations(), place.Agent), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
+		Workspace: place.Workspace, State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }
 
@@ -336,7 +327,7 @@ func (c *Client) freshen(ctx context.Context, derive func(context.Context) error
 // syncForQuery syncs the index of this process. It reports a sync that failed or was not complete.
 func (c *Client) syncForQuery(ctx context.Context) error {
 	out := c.from.Out
-	report, err := c.SyncIndex(ctx, &kiokuv1.SyncRequest{NoRebuild: true})
+	report, err := c.SyncIndex(ctx, indexer.SyncOptions{NoRebuild: true})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -344,8 +335,8 @@ func (c *Client) syncForQuery(ctx context.Context) error {
 		out.Notice("the index may lag behind the folder: %s", render.Message(err))
 		return nil
 	}
-	out.TellUndone(slices.DeleteFunc(report.GetDegraded(), func(d *kiokuv1.Degradation) bool {
-		return d.GetCode() == memory.VectorsMissing // the answer tells
+	out.TellUndone(slices.DeleteFunc(report.Degraded, func(d memory.Degradation) bool {
+		return d.Code == memory.VectorsMissing // the answer tells
 	}))
 	return nil
 }
@@ -367,23 +358,42 @@ func (c *Client) release(ctx context.Context) error {
 	return err
 }
 
+// Of names the agent of the client in a request.
+func (c *Client) Of() server.OfAgent { return server.OfAgent{Agent: c.Agent} }
+
+// Status describes the index of the client's agent.
+func (c *Client) Status(ctx context.Context) (server.IndexStatus, error) {
+	return server.Notes.Status.Call(ctx, c.Conn, c.Of())
+}
+
 // SyncIndex syncs the index of the client's agent, shows the progress and returns the report.
-func (c *Client) SyncIndex(ctx context.Context, req *kiokuv1.SyncRequest) (*kiokuv1.SyncReport, error) {
-	req.Agent = c.Agent
-	stream, err := c.Sync(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return render.Follow(c.from.Out, stream.Recv)
+func (c *Client) SyncIndex(ctx context.Context, opt indexer.SyncOptions) (server.SyncDone, error) {
+	return c.reported(ctx, server.Notes.Sync.Call(ctx, c.Conn, server.SyncIndex{OfAgent: c.Of(), SyncOptions: opt}))
 }
 
 // RebuildIndex rebuilds the index of the client's agent, shows the progress and returns the report.
-func (c *Client) RebuildIndex(ctx context.Context) (*kiokuv1.SyncReport, error) {
-	stream, err := c.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: c.Agent})
-	if err != nil {
-		return nil, err
+func (c *Client) RebuildIndex(ctx context.Context) (server.SyncDone, error) {
+	return c.reported(ctx, server.Notes.Rebuild.Call(ctx, c.Conn, c.Of()))
+}
+
+// reported shows the progress of a sync or rebuild and returns its report.
+func (c *Client) reported(ctx context.Context, steps iter.Seq2[server.SyncStep, error]) (server.SyncDone, error) {
+	m := c.from.Out.Meter()
+	defer m.Run()()
+	for step, err := range steps {
+		switch {
+		case err != nil:
+			return server.SyncDone{}, err
+		case step.Report != nil:
+			return *step.Report, nil
+		case step.Progress != nil:
+			m.Step(*step.Progress)
+		}
 	}
-	return render.Follow(c.from.Out, stream.Recv)
+	if ctx.Err() != nil {
+		return server.SyncDone{}, ctx.Err()
+	}
+	return server.SyncDone{}, errors.New("the service ended without a result")
 }
 
 // Watching runs f while it keeps the index in sync, unless a daemon does that or nothing may be written.

@@ -9,15 +9,13 @@ import (
 	"time"
 	"unicode"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 	"kioku/server"
+	"kioku/server/op"
 )
 
 // DaemonWait is the time limit of the first call to a daemon: a daemon that accepts but does not answer must not hang a
@@ -102,10 +100,10 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	if err != nil {
 		return nil, err
 	}
-	agents, err := listAgents(ctx, conn.Service())
+	agents, err := listAgents(ctx, conn)
 	if err != nil {
 		_ = conn.Close() // what matters is why there was no answer
-		if status.Code(err) == codes.Unavailable && !isGone(err) {
+		if codeOf(err) == "UNAVAILABLE" {
 			return nil, fmt.Errorf("the daemon on %s: %w", socket, err)
 		}
 		return nil, &noAnswer{fmt.Sprintf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err)), err}
@@ -114,7 +112,7 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	if served == nil || err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if !w.named || served.GetId() == k.Conf.Agent {
+	if !w.named || served.ID == k.Conf.Agent {
 		k.tellIgnored()
 	}
 	c, err := k.client(ctx, conn, served, w, n)
@@ -197,23 +195,28 @@ func (k *Connector) await(ctx context.Context, w wanted, n Need) (*Client, error
 }
 
 // refused reports whether a daemon answers and does not admit the caller.
-func refused(err error) bool {
-	return status.Code(err) == codes.Unauthenticated || status.Code(err) == codes.PermissionDenied
+func refused(err error) bool { return errors.Is(err, memory.ErrDenied) }
+
+// codeOf returns the code of an error with which a service answered; empty for others.
+func codeOf(err error) string {
+	if said, ok := errors.AsType[*op.Error](err); ok {
+		return said.Code
+	}
+	return ""
 }
 
+// isGone reports whether a daemon did not answer.
+func isGone(err error) bool { return errors.Is(err, memory.ErrUnreachable) && codeOf(err) == "" }
+
 // client returns a client of an agent that a daemon serves.
-func (k *Connector) client(ctx context.Context, conn *client.Client, served *kiokuv1.Agent, w wanted, n Need) (*Client, error) {
-	id, folder := served.GetId(), served.GetWorkspace()
+func (k *Connector) client(ctx context.Context, conn *client.Client, served *server.Agent, w wanted, n Need) (*Client, error) {
+	id, folder := served.ID, served.Workspace
 	state, err := k.Conf.StateOf(ctx, id, folder)
 	if err != nil && !errors.Is(err, config.ErrNoState) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w.place.Agent = id
-	return &Client{
-		MemoryServiceClient: conn.Service(),
-		History:             kiokuv1.NewHistoryServiceClient(conn.Conn()), Conn: conn.HTTP(), remote: conn.For(id), from: k, wanted: w, need: n, Agent: id, Workspace: folder,
-		State: state, close: conn.Close,
-	}, nil
+	return &Client{Client: conn.For(id), from: k, wanted: w, need: n, Agent: id, Workspace: folder, State: state, close: conn.Close}, nil
 }
 
 // remote returns a client of the daemon on another machine that the settings name. It returns an error if the daemon does not
@@ -234,10 +237,10 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 	if err != nil {
 		return nil, k.Conf.Wrong("client.target", err.Error())
 	}
-	agents, err := listAgents(ctx, conn.Service())
+	agents, err := listAgents(ctx, conn)
 	if err != nil {
 		switch {
-		case status.Code(err) == codes.Unauthenticated && k.Conf.Client.Token == "":
+		case codeOf(err) == "UNAUTHENTICATED" && k.Conf.Client.Token == "":
 			err = fmt.Errorf("the daemon at %s requires a token; name the file that has it with --token-file (kioku token add on that machine makes one)", target)
 		case refused(err):
 			err = fmt.Errorf("the daemon at %s refuses the token: %s; name the file with the right one with --token-file", target, render.Message(err))
@@ -248,7 +251,7 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 	}
 	served := byID(agents, w.place.Agent)
 	if served == nil && !w.named && len(agents) == 1 {
-		served = agents[0]
+		served = &agents[0]
 	}
 	if served == nil {
 		err = fmt.Errorf("the daemon at %s does not serve agent %s, or the token may not use it%s", target, w.place.Agent, others(agents))
@@ -261,7 +264,7 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 func (k *Connector) tlsHint(err error) string {
 	client := k.Conf.Client
 	switch {
-	case status.Code(err) != codes.Unavailable:
+	case !errors.Is(err, memory.ErrUnreachable):
 		return ""
 	case client.CA == "" && client.Cert == "":
 		return "; if it speaks TLS, name its authority with --tls-ca"
@@ -272,11 +275,10 @@ func (k *Connector) tlsHint(err error) string {
 }
 
 // listAgents returns the agents that a daemon serves. It does not wait long for the answer.
-func listAgents(ctx context.Context, service kiokuv1.MemoryServiceClient) ([]*kiokuv1.Agent, error) {
+func listAgents(ctx context.Context, c *client.Client) ([]server.Agent, error) {
 	ctx, cancel := context.WithTimeout(ctx, DaemonWait)
 	defer cancel()
-	resp, err := service.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
-	return resp.GetAgents(), err
+	return server.Notes.Agents.Call(ctx, c.Conn, server.None{})
 }
 
 // tellIgnored reports the flags that have no effect because the daemon has settings of its own.

@@ -3,21 +3,20 @@ package connect
 import (
 	"context"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
-// AllFiles returns all files that a request selects, on as many pages as they need.
-func (c *Client) AllFiles(ctx context.Context, req *kiokuv1.ListFilesRequest) (*kiokuv1.ListFilesResponse, error) {
-	all, err := c.ListFiles(ctx, req)
-	for next := all; err == nil && next.GetNextPageToken() != ""; {
-		req.PageToken = next.GetNextPageToken()
-		if next, err = c.ListFiles(ctx, req); err == nil {
-			all.Files = append(all.Files, next.GetFiles()...)
+// AllFiles returns all files that a query selects, on as many pages as they need.
+func (c *Client) AllFiles(ctx context.Context, q memory.FileQuery) (server.NoteList, error) {
+	req := server.ListNotes{OfAgent: c.Of(), FileQuery: q}
+	all, err := server.Notes.ListByPost.Call(ctx, c.Conn, req)
+	for next := all; err == nil && next.Next != ""; {
+		req.After = next.Next
+		if next, err = server.Notes.ListByPost.Call(ctx, c.Conn, req); err == nil {
+			all.Files = append(all.Files, next.Files...)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	all.NextPageToken = ""
-	return all, nil
+	all.Next = ""
+	return all, err
 }

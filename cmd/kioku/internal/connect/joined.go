@@ -106,15 +106,15 @@ func (j *Joined) withDaemon(ctx context.Context, call func(grpc.ClientConnInterf
 		if err != nil {
 			return status.Error(codes.Unavailable, err.Error())
 		}
-		if err = call(c.remote.Conn()); !isGone(err) || again || ctx.Err() != nil {
+		if err = call(c.GRPC()); !isCutOff(err) || again || ctx.Err() != nil {
 			return err
 		}
 		j.leave(c)
 	}
 }
 
-// isGone reports whether a daemon did not answer. One that answers says more than the code.
-func isGone(err error) bool {
+// isCutOff reports whether a daemon did not answer. One that answers says more than the code.
+func isCutOff(err error) bool {
 	st := status.Convert(err)
 	return st.Code() == codes.Unavailable && len(st.Details()) == 0
 }

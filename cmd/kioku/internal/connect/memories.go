@@ -25,50 +25,12 @@ type Memories struct {
 // Of returns the memory of an agent. The memory of an agent to which the command has not connected returns errors.
 func (m *Memories) Of(id string) memory.Service {
 	if m.Own != nil && id == m.Own.Agent {
-		return m.Own.Remember()
+		return m.Own
 	}
 	if beside := m.beside[id]; beside != nil {
 		return beside
 	}
 	return MissingMemory(id)
-}
-
-// Remember returns the memory for tools and sidecars. It stays usable when [Client.Improve] opens the index anew.
-func (c *Client) Remember() memory.Service { return present{c} }
-
-// present is the memory that a client has at the time of a call.
-type present struct{ client *Client }
-
-func (p present) memory() memory.Service {
-	if p.client.Memory != nil {
-		return p.client.recalling
-	}
-	return p.client.remote
-}
-
-// Search searches the memory.
-func (p present) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
-	return p.memory().Search(ctx, q)
-}
-
-// Get returns lines of a note.
-func (p present) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
-	return p.memory().Get(ctx, req)
-}
-
-// Append adds a note.
-func (p present) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
-	return p.memory().Append(ctx, note)
-}
-
-// Update replaces a text of a note.
-func (p present) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
-	return p.memory().Update(ctx, u)
-}
-
-// Units implements memory.UnitLister.
-func (p present) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
-	return memory.UnitsOf(ctx, p.memory(), q, words)
 }
 
 // MissingMemory returns the memory of an agent that has none here: it answers with an error.
@@ -169,7 +131,7 @@ func (k *Connector) shared(ctx context.Context, id string, n Need) (*Client, mem
 	if err := c.Freshen(ctx); err != nil {
 		return nil, nil, errors.Join(err, c.close())
 	}
-	return c, c.Remember(), nil
+	return c, c, nil
 }
 
 // placeOf returns the place of a client's agent, with the folder of the memory, which a daemon may have chosen.

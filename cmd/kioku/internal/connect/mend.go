@@ -4,24 +4,22 @@ import (
 	"context"
 	"errors"
 
-	"google.golang.org/grpc"
-
 	"kioku/cmd/kioku/internal/render"
+	"kioku/indexer"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// MemorySearch searches. If that meets damage in an index that this process only reads, and no other process has the index, it
+// Search searches. If that meets damage in an index that this process only reads, and no other process has the index, it
 // has the index made again and searches once more.
-func (c *Client) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest, opts ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
-	resp, err := c.MemoryServiceClient.MemorySearch(ctx, req, opts...)
+func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	answer, err := c.Client.Search(ctx, q)
 	if c.Memory == nil || !c.ReadOnly || c.from.ReadOnly || !c.Memory.Damaged() {
-		return resp, err
+		return answer, err
 	}
 	if mended, mendErr := c.mend(ctx); !mended || mendErr != nil {
-		return resp, errors.Join(err, mendErr)
+		return answer, errors.Join(err, mendErr)
 	}
-	return c.MemoryServiceClient.MemorySearch(ctx, req, opts...)
+	return c.Client.Search(ctx, q)
 }
 
 // mend takes a damaged index over and checks it, which has it made again. It returns false if another process has the index:
@@ -31,7 +29,7 @@ func (c *Client) mend(ctx context.Context) (bool, error) {
 		return c.Memory == nil, err
 	}
 	c.from.Out.Notice("the index is damaged and is made again")
-	if _, err := c.SyncIndex(ctx, &kiokuv1.SyncRequest{Verify: true, NoRebuild: true}); err != nil {
+	if _, err := c.SyncIndex(ctx, indexer.SyncOptions{Verify: true, NoRebuild: true}); err != nil {
 		if errors.Is(err, memory.ErrClosed) || ctx.Err() != nil {
 			return false, err
 		}

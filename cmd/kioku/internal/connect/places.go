@@ -37,7 +37,7 @@ func (k *Connector) WithPlaces(ctx context.Context, n Need, places []config.Plac
 	return watchAll(ctx, clients, func(ctx context.Context) error {
 		return f(ctx, func(agent string) memory.Service {
 			if c := clients[agent]; c != nil {
-				return c.Remember()
+				return c
 			}
 			return MissingMemory(agent)
 		})

@@ -11,7 +11,6 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/llm"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
@@ -51,7 +50,7 @@ type Subject struct {
 	// State is the folder that contains the index of the workspace; empty if there is none.
 	State string
 	// Status is what the memory says of itself; nil if it cannot be reached or there is no index yet.
-	Status *kiokuv1.StatusResponse
+	Status *server.IndexStatus
 	// StatusErr says why the memory cannot be reached; nil if there is no index yet.
 	StatusErr error
 	// Derived is what is derived from the memory; nil if that is not known.

@@ -53,12 +53,8 @@ func checkWorkspace(_ context.Context, s *Subject) []Finding {
 	if _, err := os.ReadDir(dir); err != nil {
 		return one("workspace", Fail, fmt.Sprintf("the workspace cannot be read: %v", err), "create it with kioku init, mend its permissions, or name another with --workspace")
 	}
-	if n := s.Status.GetUnindexedFileCount(); n > 0 {
-		more := ""
-		if s.Status.GetUnindexedMore() {
-			more = "more than "
-		}
-		return one("workspace", Warn, fmt.Sprintf("%s: %s%s of it not indexed", dir, more, render.Count(n, "Markdown file")), "kioku index --all takes them in")
+	if s.Status != nil && s.Status.Beside.Files > 0 {
+		return one("workspace", Warn, fmt.Sprintf("%s: %s of it not indexed", dir, render.Beside(s.Status.Beside)), "kioku index --all takes them in")
 	}
 	return one("workspace", OK, dir, "")
 }

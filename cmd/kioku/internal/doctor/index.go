@@ -40,30 +40,30 @@ func checkIndex(_ context.Context, s *Subject) []Finding {
 	case s.Status == nil:
 		return one("index", Warn, "there is no index yet", "kioku index")
 	}
-	ix := s.Status.GetIndex()
-	all := one("index", OK, fmt.Sprintf("%s, %s, generation %d, %s, %d with vectors", render.Count(ix.GetFileCount(), "file"),
-		render.Count(ix.GetChunkCount(), "chunk"), ix.GetGeneration(), render.LastSync(ix, s.Now()), s.Status.GetEmbeddedChunkCount()), "")
-	for _, d := range s.Status.GetDegraded() {
-		if d.GetCode() == memory.ProviderDown || d.GetCode() == memory.FilesSkipped {
+	ix := s.Status.Index
+	all := one("index", OK, fmt.Sprintf("%s, generation %d, %s, %d with vectors", render.Holdings(ix), ix.Generation, render.LastSync(ix, s.Now()),
+		s.Status.Embedded), "")
+	for _, d := range s.Status.Degraded {
+		if d.Code == memory.ProviderDown || d.Code == memory.FilesSkipped {
 			continue // both have findings of their own
 		}
-		next := nextFor[d.GetCode()]
+		next := nextFor[d.Code]
 		if next == "" {
 			next = "kioku status says more"
 		}
-		all = append(all, Finding{"index." + d.GetCode(), Warn, d.GetText(), next})
+		all = append(all, Finding{"index." + d.Code, Warn, d.Text, next})
 	}
-	skipped := s.Status.GetSkipped()
+	skipped := s.Status.Skipped
 	for i, f := range skipped {
 		if i == maxSkipped {
 			all = append(all, Finding{"index.skipped", Warn, fmt.Sprintf("and %s more", render.Count(len(skipped)-i, "file")), "kioku status lists all, and why"})
 			break
 		}
 		next := "mend what the reason says, or leave the file out: exclude in .kioku.yaml; kioku status lists all"
-		if f.GetIndexed() {
+		if f.Indexed {
 			next = "the rest of the file is found; mend it and save it as UTF-8"
 		}
-		all = append(all, Finding{"index.skipped", Warn, f.GetPath() + ": " + f.GetReason(), next})
+		all = append(all, Finding{"index.skipped", Warn, f.Path + ": " + f.Reason, next})
 	}
 	return all
 }
@@ -74,14 +74,14 @@ func checkIntegrity(ctx context.Context, s *Subject) []Finding {
 		return nil
 	}
 	if s.Memory == nil {
-		c := s.Status.GetCheck()
+		c := s.Status.Check
 		switch {
 		case c == nil:
 			return one("index.integrity", OK, "the daemon has not checked the index yet; it does so regularly", "")
-		case len(c.GetFound()) > 0:
-			return one("index.integrity", Warn, "damage was found and mended: "+strings.Join(c.GetFound(), "; "), "check the disk: damage comes back if it is failing")
+		case len(c.Found) > 0:
+			return one("index.integrity", Warn, "damage was found and mended: "+strings.Join(c.Found, "; "), "check the disk: damage comes back if it is failing")
 		}
-		return one("index.integrity", OK, fmt.Sprintf("checked %s ago", s.Now().Sub(c.GetTime().AsTime()).Round(time.Second)), "")
+		return one("index.integrity", OK, fmt.Sprintf("checked %s ago", s.Now().Sub(c.Time).Round(time.Second)), "")
 	}
 	checked, whole, err := s.Memory.Inspect(ctx, inspectWait)
 	switch {
@@ -101,9 +101,10 @@ func checkWatches(_ context.Context, s *Subject) []Finding {
 	if s.PlaceErr != nil {
 		return nil
 	}
-	if mode := s.Status.GetWatchMode(); s.Daemon != "" && mode != "" && mode != indexer.ModeInotify {
-		return one("watch", Warn, fmt.Sprintf("the daemon watches by %s: %s", mode, s.Status.GetWatchNote()),
-			"sysctl fs.inotify.max_user_watches=524288, then restart the daemon")
+	if s.Daemon != "" {
+		if by := s.Status.Sync; by.WatchMode != "" && by.WatchMode != indexer.ModeInotify {
+			return one("watch", Warn, fmt.Sprintf("the daemon watches by %s: %s", by.WatchMode, by.WatchNote), "sysctl fs.inotify.max_user_watches=524288, then restart the daemon")
+		}
 	}
 	most, known := maxWatches(s.System)
 	if !known {

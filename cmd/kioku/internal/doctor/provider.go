@@ -202,8 +202,11 @@ const textsPerChunk = 12
 
 // remaining says how long it takes to embed the chunks without a vector; nothing if there are none.
 func remaining(s *Subject, perSecond float64) string {
-	left := s.Status.GetIndex().GetChunkCount() - s.Status.GetEmbeddedChunkCount()
-	if left <= 0 || perSecond <= 0 {
+	if s.Status == nil || perSecond <= 0 {
+		return ""
+	}
+	left := s.Status.Index.Chunks - s.Status.Embedded
+	if left <= 0 {
 		return ""
 	}
 	wait := time.Duration(float64(left) * textsPerChunk / perSecond * float64(time.Second))

@@ -6,18 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
-
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // changingMemory answers each search from the next state of its index.
-type changingMemory struct {
-	kiokuv1.MemoryServiceClient
-	answers []*kiokuv1.MemorySearchResponse
-}
+type changingMemory struct{ answers []memory.Answer }
 
-func (m *changingMemory) MemorySearch(context.Context, *kiokuv1.MemorySearchRequest, ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
+func (m *changingMemory) search(context.Context, memory.Query) (memory.Answer, error) {
 	next := m.answers[0]
 	m.answers = m.answers[1:]
 	return next, nil
@@ -26,30 +21,30 @@ func (m *changingMemory) MemorySearch(context.Context, *kiokuv1.MemorySearchRequ
 // An empty answer is not explained by a search of a newer index: if the index has changed, the question is asked again.
 func TestSearchExplainsAnEmptyAnswerFromTheSameIndex(t *testing.T) {
 	t.Parallel()
-	answer := func(generation int64, citations ...string) *kiokuv1.MemorySearchResponse {
-		a := &kiokuv1.MemorySearchResponse{Index: &kiokuv1.IndexState{Generation: generation, FileCount: 3}}
+	answer := func(generation int64, citations ...string) memory.Answer {
+		a := memory.Answer{Index: memory.IndexStats{Generation: generation, Files: 3}}
 		for _, c := range citations {
-			a.Results = append(a.Results, &kiokuv1.SearchResult{Citation: c, Path: c, Score: 0.68})
+			a.Hits = append(a.Hits, memory.Hit{Path: c, Score: 0.68})
 		}
 		return a
 	}
 	for name, test := range map[string]struct {
-		answers       []*kiokuv1.MemorySearchResponse
+		answers       []memory.Answer
 		want, without string
 	}{
-		"same index":           {[]*kiokuv1.MemorySearchResponse{answer(1), answer(1, "n.md")}, "the nearest, n.md", "1 result"},
-		"changed, found":       {[]*kiokuv1.MemorySearchResponse{answer(1), answer(2, "n.md"), answer(2, "n.md")}, "1 result", "no result"},
-		"changed, not found":   {[]*kiokuv1.MemorySearchResponse{answer(1), answer(2, "n.md"), answer(2)}, "the nearest, n.md", "1 result"},
-		"changed, then again":  {[]*kiokuv1.MemorySearchResponse{answer(1), answer(2, "n.md"), answer(3)}, "no result", "the nearest"},
-		"found at once":        {[]*kiokuv1.MemorySearchResponse{answer(1, "n.md")}, "1 result", "no result"},
-		"nothing near, either": {[]*kiokuv1.MemorySearchResponse{answer(1), answer(1)}, "no passage shares anything", "the nearest"},
+		"same index":           {[]memory.Answer{answer(1), answer(1, "n.md")}, "the nearest, n.md", "1 result"},
+		"changed, found":       {[]memory.Answer{answer(1), answer(2, "n.md"), answer(2, "n.md")}, "1 result", "no result"},
+		"changed, not found":   {[]memory.Answer{answer(1), answer(2, "n.md"), answer(2)}, "the nearest, n.md", "1 result"},
+		"changed, then again":  {[]memory.Answer{answer(1), answer(2, "n.md"), answer(3)}, "no result", "the nearest"},
+		"found at once":        {[]memory.Answer{answer(1, "n.md")}, "1 result", "no result"},
+		"nothing near, either": {[]memory.Answer{answer(1), answer(1)}, "no passage shares anything", "the nearest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, notices bytes.Buffer
 			o := &Output{Stdout: &out, Stderr: &notices}
 			m := &changingMemory{answers: test.answers}
-			if err := o.Search(t.Context(), m, &kiokuv1.MemorySearchRequest{Query: "zulu77"}, false); err != nil {
+			if err := o.Search(t.Context(), m.search, memory.Query{Text: "zulu77"}, false); err != nil {
 				t.Fatal(err)
 			}
 			if got := notices.String(); !strings.Contains(got, test.want) || strings.Contains(got, test.without) || len(m.answers) > 0 {

@@ -1,15 +1,14 @@
 package render
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/memory"
+	"kioku/server/op"
 )
 
 // ErrDegraded is the error of a strict command whose answer is degraded. The answer has been written.
@@ -32,36 +31,23 @@ func JoinedErrors(err error) []error {
 	return []error{err}
 }
 
-// NotFound reports whether a memory has no such file, whether it is in this process or with a daemon.
-func NotFound(err error) bool {
-	return errors.Is(err, memory.ErrNotFound) || status.Code(err) == codes.NotFound
-}
+// NotFound reports whether a memory has no such file.
+func NotFound(err error) bool { return errors.Is(err, memory.ErrNotFound) }
 
-// Message returns the text of an error for people. Of a gRPC status anywhere in err it shows the message without the code.
+// Message returns the text of an error for people.
 func Message(err error) string {
 	var usage UsageError
 	if errors.As(err, &usage) {
 		return usage.Error() + " (see kioku --help)"
 	}
-	var call interface {
-		error
-		GRPCStatus() *status.Status
-	}
-	if errors.As(err, &call) {
-		st := call.GRPCStatus()
-		return strings.Replace(err.Error(), call.Error(), st.Message()+advice(st), 1)
+	_, answered := errors.AsType[*op.Error](err)
+	switch {
+	case !answered && errors.Is(err, memory.ErrUnreachable):
+		return err.Error() + "; the daemon ended or is starting: try again"
+	case answered && errors.Is(err, context.DeadlineExceeded):
+		return err.Error() + "; try again, or with --no-daemon"
 	}
 	return plain(err)
-}
-
-func advice(st *status.Status) string {
-	switch {
-	case st.Code() == codes.Unavailable && len(st.Details()) == 0: // with details, the daemon has answered
-		return "; the daemon ended or is starting: try again"
-	case st.Code() == codes.DeadlineExceeded:
-		return "; try again, or with --no-daemon"
-	}
-	return ""
 }
 
 // plain returns the text of an error without the names of system calls that the standard library puts before paths.

@@ -1,29 +1,24 @@
 package render_test
 
 import (
-	"strings"
+	"fmt"
 	"testing"
-	"time"
-
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	"kioku/server/op"
 )
 
-// That a daemon ended is said only if nobody answered: an error with details is the daemon's own, such as a full audit log.
+// That a daemon ended is said only if nobody answered: an error in its words, such as a full audit log, says more. The code is not shown.
 func TestMessageSaysThatTheDaemonEndedOnlyIfNobodyAnswered(t *testing.T) {
 	t.Parallel()
-	gone := status.New(codes.Unavailable, "connection refused")
-	answered, err := gone.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for st, want := range map[*status.Status]bool{gone: true, answered: false} {
-		if got := render.Message(st.Err()); strings.Contains(got, "the daemon ended") != want {
-			t.Errorf("got %q", got)
+	for want, err := range map[string]error{
+		memory.ErrUnreachable.Error() + ": refused; the daemon ended or is starting: try again": fmt.Errorf("%w: refused", memory.ErrUnreachable),
+		"question 3: the log is full; make room":                                                fmt.Errorf("question 3: %w", &op.Error{Code: "UNAVAILABLE", Message: "the log is full", Hint: "make room"}),
+		"the deadline passed; try again, or with --no-daemon":                                   &op.Error{Code: "DEADLINE_EXCEEDED", Message: "the deadline passed"},
+	} {
+		if got := render.Message(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
-	"google.golang.org/protobuf/proto"
 
 	"kioku/server/op"
 )
@@ -66,13 +65,6 @@ func (o *Output) Write(v any, fill func(*Page)) error {
 
 // WriteJSON writes a value as JSON with this indent, as operations answer it; without one it is on one line.
 func (o *Output) WriteJSON(v any, indent string) error {
-	if m, ok := v.(proto.Message); ok {
-		text, err := messageJSON(m)
-		if err != nil {
-			return fmt.Errorf("write JSON: %w", err)
-		}
-		v = text
-	}
 	text, err := op.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)

@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"kioku/bench"
 	"kioku/indexer"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 const (
@@ -84,11 +82,10 @@ func (m *Meter) Run() (stop func()) {
 }
 
 // Step shows a step of a sync if it is time to.
-func (m *Meter) Step(p *kiokuv1.Progress) {
-	s := step{phase: p.GetPhase(), done: int(p.GetDoneFileCount()), total: int(p.GetTotalFileCount()),
-		unit: fmt.Sprintf(" files, %d chunks", p.GetChunkCount())}
+func (m *Meter) Step(p indexer.Progress) {
+	s := step{phase: p.Phase, done: p.FilesDone, total: p.FilesTotal, unit: fmt.Sprintf(" files, %d chunks", p.Chunks)}
 	if s.phase == indexer.PhaseEmbed {
-		s.done, s.total, s.unit = int(p.GetEmbeddedCount()), int(p.GetEmbedTotalCount()), " chunks"
+		s.done, s.total, s.unit = p.Embedded, p.EmbedTotal, " chunks"
 	}
 	m.step(s)
 }
@@ -173,34 +170,6 @@ func (m *Meter) Bench(p bench.Progress) {
 func (m *Meter) Bytes(phase string, done, total int64) {
 	const mega = 1_000_000
 	m.step(step{phase: phase, unit: " MB", done: int(done / mega), total: int(max(total, 0) / mega)})
-}
-
-// SyncMessage is a message of a sync or rebuild.
-type SyncMessage interface {
-	GetProgress() *kiokuv1.Progress
-	GetReport() *kiokuv1.SyncReport
-}
-
-// Follow receives the messages of a sync or rebuild, shows its progress and returns its report.
-func Follow[M SyncMessage](o *Output, receive func() (M, error)) (*kiokuv1.SyncReport, error) {
-	m := o.Meter()
-	defer m.Run()()
-	var report *kiokuv1.SyncReport
-	for {
-		message, err := receive()
-		switch {
-		case errors.Is(err, io.EOF) && report != nil:
-			return report, nil
-		case errors.Is(err, io.EOF):
-			return nil, errors.New("the service ended without a result")
-		case err != nil:
-			return nil, err
-		}
-		if p := message.GetProgress(); p != nil {
-			m.Step(p)
-		}
-		report = message.GetReport()
-	}
 }
 
 // TellUndone reports what a sync before a query left undone, and the command that does it.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kioku/bench"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/indexer"
 )
 
 // clock is a time that a test moves.
@@ -20,9 +20,9 @@ func TestMeterIsSilentDuringQuickWork(t *testing.T) {
 		var out strings.Builder
 		c := &clock{time.Unix(0, 0)}
 		m := NewMeter(&out, terminal, c.now)
-		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 1, TotalFileCount: 2})
+		m.Step(indexer.Progress{Phase: "index", FilesDone: 1, FilesTotal: 2})
 		c.Time = c.Add(900 * time.Millisecond)
-		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 2, TotalFileCount: 2})
+		m.Step(indexer.Progress{Phase: "index", FilesDone: 2, FilesTotal: 2})
 		m.Clear()
 		if out.Len() > 0 {
 			t.Errorf("terminal %v: got %q", terminal, out.String())
@@ -35,8 +35,8 @@ func TestMeterWritesALineNowAndThen(t *testing.T) {
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, false, c.now)
-	for i := range int32(13) {
-		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: i, TotalFileCount: 13, ChunkCount: 2 * i})
+	for i := range 13 {
+		m.Step(indexer.Progress{Phase: "index", FilesDone: i, FilesTotal: 13, Chunks: 2 * i})
 		c.Time = c.Add(time.Second)
 	}
 	m.Clear()
@@ -51,13 +51,13 @@ func TestMeterBarTellsTheTimeLeft(t *testing.T) {
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, true, c.now)
-	frame := func(after time.Duration, p *kiokuv1.Progress) string {
+	frame := func(after time.Duration, p *indexer.Progress) string {
 		out.Reset()
 		c.Time = c.Add(after)
 		if p == nil {
 			m.Tell()
 		} else {
-			m.Step(p)
+			m.Step(*p)
 		}
 		return strings.TrimPrefix(out.String(), "\r\x1b[2K")
 	}
@@ -67,19 +67,19 @@ func TestMeterBarTellsTheTimeLeft(t *testing.T) {
 	if got := frame(100*time.Millisecond, nil); !strings.Contains(got, "wait") || !strings.Contains(got, " 1s") {
 		t.Errorf("before the first step: %q", got)
 	}
-	if got := frame(3*time.Second, &kiokuv1.Progress{Phase: "embed", EmbedTotalCount: 500}); !strings.Contains(got, "embed  4s ") || strings.Contains(got, "left") {
+	if got := frame(3*time.Second, &indexer.Progress{Phase: "embed", EmbedTotal: 500}); !strings.Contains(got, "embed  4s ") || strings.Contains(got, "left") {
 		t.Errorf("with nothing done: %q", got)
 	}
-	if got := frame(6*time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 100, EmbedTotalCount: 500}); !strings.Contains(got, "10s, 24s left") || !strings.Contains(got, "100/500") {
+	if got := frame(6*time.Second, &indexer.Progress{Phase: "embed", Embedded: 100, EmbedTotal: 500}); !strings.Contains(got, "10s, 24s left") || !strings.Contains(got, "100/500") {
 		t.Errorf("a fifth done: %q", got)
 	}
 	if got := frame(5*time.Second, nil); !strings.Contains(got, "15s, 44s left") {
 		t.Errorf("without a step: %q", got)
 	}
-	if got := frame(time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 50, EmbedTotalCount: 500}); strings.Contains(got, "left") {
+	if got := frame(time.Second, &indexer.Progress{Phase: "embed", Embedded: 50, EmbedTotal: 500}); strings.Contains(got, "left") {
 		t.Errorf("where the count begins again: %q", got)
 	}
-	if got := frame(4*time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 100, EmbedTotalCount: 500}); !strings.Contains(got, "20s, 16s left") {
+	if got := frame(4*time.Second, &indexer.Progress{Phase: "embed", Embedded: 100, EmbedTotal: 500}); !strings.Contains(got, "20s, 16s left") {
 		t.Errorf("a fifth of the new count: %q", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestMeterCountsChunksWhileItEmbeds(t *testing.T) {
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, false, c.now)
 	c.Time = c.Add(6 * time.Second)
-	m.Step(&kiokuv1.Progress{Phase: "embed", EmbeddedCount: 64, EmbedTotalCount: 210})
+	m.Step(indexer.Progress{Phase: "embed", Embedded: 64, EmbedTotal: 210})
 	if want := "kioku: embed: 64 of 210 chunks\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
@@ -119,7 +119,7 @@ func TestMeterNeverCountsToZero(t *testing.T) {
 		m := NewMeter(&out, terminal, c.now)
 		for range 7 {
 			c.Time = c.Add(time.Second)
-			m.Step(&kiokuv1.Progress{Phase: "scan"})
+			m.Step(indexer.Progress{Phase: "scan"})
 		}
 		shown := out.String()
 		m.Clear()
@@ -138,7 +138,7 @@ func TestMeterBarIsDrawnAndRemoved(t *testing.T) {
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, true, c.now)
 	c.Time = c.Add(2 * time.Second)
-	m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 3, TotalFileCount: 9})
+	m.Step(indexer.Progress{Phase: "index", FilesDone: 3, FilesTotal: 9})
 	m.Clear()
 	got := out.String()
 	if !strings.Contains(got, "3/9") || strings.Contains(got, "\n") {

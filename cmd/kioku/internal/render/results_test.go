@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // A weak hit is dim, and marked without colour too.
@@ -12,7 +12,7 @@ func TestResultMarksAWeakHit(t *testing.T) {
 	t.Parallel()
 	page := func(weak bool) string {
 		var p Page
-		p.Result(2, &kiokuv1.SearchResult{Score: 0.12, Citation: "memory/a.md#L1-L2", Heading: "# Pumps", Snippet: "A pump.", SnippetStartLine: 1, Weak: weak})
+		p.Result(2, memory.Hit{Score: 0.12, Path: "memory/a.md", StartLine: 1, EndLine: 2, Headings: "# Pumps", Snippet: "A pump.", SnippetStart: 1, Weak: weak})
 		return p.b.String()
 	}
 	if got := page(true); !strings.Contains(got, "(weak) # Pumps") {

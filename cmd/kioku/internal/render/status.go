@@ -1,151 +1,154 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
+	"kioku/indexer"
 	"kioku/internal/text"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
+	"kioku/vectors"
 )
 
 // Status adds the state of an index, one line for each matter.
-func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
-	ix := st.GetIndex()
-	p.Row("agent", "%s", st.GetAgent())
-	p.Row("workspace", "%s", st.GetWorkspace())
-	p.Row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFileCount(), "file"), Count(ix.GetChunkCount(), "chunk"),
-		ix.GetPendingFileCount(), ix.GetGeneration(), LastSync(ix, now))
-	for _, t := range st.GetTranscripts() {
-		p.Row("source", "%s, transcripts in %s", t.GetSource(), t.GetFolder())
+func (p *Page) Status(st server.IndexStatus, now time.Time) {
+	ix := st.Index
+	p.Row("agent", "%s", st.Agent)
+	p.Row("workspace", "%s", st.Workspace)
+	p.Row("index", "%s, %d pending, generation %d, %s", Holdings(ix), ix.PendingFiles, ix.Generation, LastSync(ix, now))
+	for _, t := range st.Transcripts {
+		p.Row("source", "%s, transcripts in %s", t.Source, t.Folder)
 	}
-	p.Row("provider", "%s", providerText(st.GetProvider()))
+	p.Row("provider", "%s", providerText(st))
 	if said := activeText(st); said != "" {
 		p.Row("answering", "%s", said)
 	}
-	if st.GetReranker() != "" {
-		p.Row("re-ranker", "%s", strings.TrimSuffix(st.GetReranker()+", not answering: "+st.GetRerankerError(), ", not answering: "))
+	if st.RerankerErr != nil {
+		p.Row("re-ranker", "%s, not answering: %v", st.Reranker, st.RerankerErr)
+	} else if st.Reranker != "" {
+		p.Row("re-ranker", "%s", st.Reranker)
 	}
-	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunkCount(), Count(ix.GetChunkCount(), "chunk"), st.GetCachedEmbeddingCount())
-	if b := st.GetBackfill(); b != nil {
-		p.Row("embedding", "%s", backfillText(b))
+	p.Row("vectors", "%d of %s embedded, %d cached", st.Embedded, Count(ix.Chunks, "chunk"), st.Cached)
+	if st.Backfill.Running {
+		p.Row("embedding", "%s", backfillText(st.Backfill))
 	}
-	p.Row("memory", "%s of vectors and words%s", Size(st.GetResidentBytes()), sharedMemory(st))
-	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
-	p.Row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))
+	p.Row("memory", "%s of vectors and words%s", Size(st.Sizes.Resident), sharedMemory(st))
+	p.Row("watch", "%s", strings.TrimSuffix(st.Sync.WatchMode+", "+st.Sync.WatchNote, ", "))
+	p.Row("database", "%s, %s and %s of log", st.Sizes.Path, Size(st.Sizes.Database), Size(st.Sizes.WAL))
 	p.egress(st, now)
-	if st.GetSyncing() {
+	if st.Sync.Syncing {
 		p.Row("working", "a sync is running")
 	}
-	for _, path := range st.GetUnavailable() {
+	for _, path := range st.Sync.Unavailable {
 		p.Row("missing", "%s cannot be read; its entries stay in the index", path)
 	}
-	if n := st.GetUnindexedFileCount(); n > 0 {
-		p.Row("beside", "%s%s not indexed; kioku index --all takes them in", moreThan(st.GetUnindexedMore()), Count(n, "Markdown file"))
+	if st.Beside.Files > 0 {
+		p.Row("beside", "%s not indexed; kioku index --all takes them in", Beside(st.Beside))
 	}
-	for _, f := range st.GetSkipped() {
+	for _, f := range st.Skipped {
 		label := "skipped"
-		if f.GetIndexed() {
+		if f.Indexed {
 			label = "unread"
 		}
-		p.Row(label, "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
+		p.Row(label, "%s", strings.TrimPrefix(f.Path+": "+f.Reason, ": "))
 	}
-	if c := st.GetCheck(); c != nil {
-		p.Row("check", "%s, %s, %s, words of %s, %s checked, %s ago", Count(c.GetPageCount(), "page"),
-			Count(c.GetTableCount(), "table"), Count(c.GetTextCount(), "text"), Count(c.GetWordCount(), "text"), Count(c.GetVectorCount(), "vector"),
-			now.Sub(c.GetTime().AsTime()).Round(time.Second))
-		for _, found := range c.GetFound() {
+	if c := st.Check; c != nil {
+		p.Row("check", "%s, %s, %s, words of %s, %s checked, %s ago", Count(c.Pages, "page"),
+			Count(c.Tables, "table"), Count(c.Texts, "text"), Count(c.Words, "text"), Count(c.Vectors, "vector"),
+			now.Sub(c.Time).Round(time.Second))
+		for _, found := range c.Found {
 			p.Row("found", "%s; it was mended", found)
 		}
 	}
-	for _, d := range st.GetDegraded() {
-		p.Row("degraded", "%s: %s", d.GetCode(), d.GetText())
+	for _, d := range st.Degraded {
+		p.Row("degraded", "%s: %s", d.Code, d.Text)
 	}
 }
 
 // sharedMemory says how much memory the vectors and words of all agents occupy, if the service tells.
-func sharedMemory(st *kiokuv1.StatusResponse) string {
-	if st.GetMemoryBudgetBytes() == 0 {
+func sharedMemory(st server.IndexStatus) string {
+	if st.BudgetBytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s of %s for all agents", Size(st.GetMemoryResidentBytes()), Size(st.GetMemoryBudgetBytes()))
+	return fmt.Sprintf("; %s of %s for all agents", Size(st.AllResidentBytes), Size(st.BudgetBytes))
 }
 
 // egress writes what the process has sent to other hosts.
-func (p *Page) egress(st *kiokuv1.StatusResponse, now time.Time) {
-	if st.GetOffline() {
+func (p *Page) egress(st server.IndexStatus, now time.Time) {
+	if st.Offline {
 		p.Row("network", "offline: nothing is sent to another machine")
 	}
-	for _, e := range st.GetEgress() {
-		host := e.GetHost()
-		if e.GetLocal() {
+	for _, e := range st.Egress {
+		host := e.Host
+		if e.Local {
 			host += " (this machine)"
 		}
 		refused := ""
-		if n := e.GetRefusedCount(); n > 0 {
+		if n := e.Refused; n > 0 {
 			refused = fmt.Sprintf(", %d not sent because it is offline", n)
 		}
-		p.Row("network", "%s: %s for %s, %s sent%s, the last %s ago", host, Count(e.GetRequestCount(), "request"), e.GetPurpose(),
-			Size(e.GetSentBytes()), refused, now.Sub(e.GetLastTime().AsTime()).Round(time.Second))
+		p.Row("network", "%s: %s for %s, %s sent%s, the last %s ago", host, Count(e.Requests, "request"), e.Purpose,
+			Size(e.Bytes), refused, now.Sub(e.Last).Round(time.Second))
 	}
 }
 
 // backfillText says how far the embedding of chunks is.
-func backfillText(b *kiokuv1.Backfill) string {
-	said := fmt.Sprintf("%d of %s, newest first", b.GetEmbeddedCount(), Count(b.GetTotalCount(), "chunk"))
-	if b.GetLeft() != nil {
-		said += fmt.Sprintf(", %.3g a second, about %s left", b.GetChunksPerSecond(), text.About(b.GetLeft().AsDuration()))
+func backfillText(b vectors.State) string {
+	said := fmt.Sprintf("%d of %s, newest first", b.Embedded, Count(b.Total, "chunk"))
+	if b.Left > 0 {
+		said += fmt.Sprintf(", %.3g a second, about %s left", b.PerSecond, text.About(b.Left))
 	}
 	return said
 }
 
 // LastSync returns how long ago an index was last in sync with its folder.
-func LastSync(ix *kiokuv1.IndexState, now time.Time) string {
-	if ix.GetLastSyncTime() == nil {
+func LastSync(ix memory.IndexStats, now time.Time) string {
+	if ix.LastSync.IsZero() {
 		return "never in sync"
 	}
-	return "in sync " + now.Sub(ix.GetLastSyncTime().AsTime()).Round(time.Second).String() + " ago"
+	return "in sync " + now.Sub(ix.LastSync).Round(time.Second).String() + " ago"
 }
 
-// moreThan returns what stands before a number that may be larger.
-func moreThan(more bool) string {
-	if more {
-		return "more than "
+// Beside returns how many Markdown files are not indexed.
+func Beside(b indexer.Beside) string {
+	if b.More {
+		return "more than " + Count(b.Files, "Markdown file")
 	}
-	return ""
+	return Count(b.Files, "Markdown file")
 }
 
-func providerText(p *kiokuv1.Provider) string {
-	text := strings.Join(strings.Fields(p.GetProvider()+" "+p.GetModel()), " ")
-	if p.GetDims() > 0 {
-		text += fmt.Sprintf(", %d dimensions", p.GetDims())
+// providerText names the embedding provider, and says why it was chosen and whether it answers.
+func providerText(st server.IndexStatus) string {
+	text := strings.TrimSpace(cmp.Or(st.Space.Provider, "none") + " " + st.Space.Model)
+	if st.Space.Dims > 0 {
+		text += fmt.Sprintf(", %d dimensions", st.Space.Dims)
 	}
-	if p.GetReason() != "" {
-		text += " (" + p.GetReason() + ")"
+	if st.ProviderReason != "" {
+		text += " (" + st.ProviderReason + ")"
 	}
-	if p.GetHealthy() || p.GetError() == "" {
+	if st.Health.Healthy || st.Health.Err == nil {
 		return text
 	}
-	text += ", not answering: " + p.GetError()
-	if p.GetRetryTime() != nil {
-		text += ", next try at " + p.GetRetryTime().AsTime().Local().Format(time.TimeOnly)
+	text += ", not answering: " + st.Health.Err.Error()
+	if !st.Health.RetryAt.IsZero() {
+		text += ", next try at " + st.Health.RetryAt.Local().Format(time.TimeOnly)
 	}
 	return text
 }
 
 // activeText says whose vectors searches use while they are not those of the provider; empty if they are.
-func activeText(st *kiokuv1.StatusResponse) string {
-	p := st.GetProvider()
-	isOther := p.GetActiveProvider() != p.GetProvider() || p.GetActiveModel() != p.GetModel()
-	if p.GetActiveProvider() == "" || p.GetProvider() == "none" || !isOther {
+func activeText(st server.IndexStatus) string {
+	of, now := st.Space, st.Active
+	if now.Provider == "" || of.Provider == "" || now.Provider == of.Provider && now.Model == of.Model {
 		return ""
 	}
-	return fmt.Sprintf("%s %s, until the provider has embedded the rest: %d of %s", p.GetActiveProvider(), p.GetActiveModel(),
-		st.GetEmbeddedChunkCount(), Count(st.GetIndex().GetChunkCount(), "chunk"))
+	return fmt.Sprintf("%s %s, until the provider has embedded the rest: %d of %s", now.Provider, now.Model, st.Embedded, Count(st.Index.Chunks, "chunk"))
 }
 
 // Holdings returns the numbers of files and chunks of an index.
-func Holdings(st *kiokuv1.StatusResponse) string {
-	ix := st.GetIndex()
-	return fmt.Sprintf("%s, %s", Count(ix.GetFileCount(), "file"), Count(ix.GetChunkCount(), "chunk"))
+func Holdings(ix memory.IndexStats) string {
+	return fmt.Sprintf("%s, %s", Count(ix.Files, "file"), Count(ix.Chunks, "chunk"))
 }

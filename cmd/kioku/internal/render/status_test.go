@@ -3,25 +3,27 @@ package render
 import (
 	"testing"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku"
+	"kioku/embed"
+	"kioku/memory"
+	"kioku/server"
 )
 
 // The status names the model that answers while another one is built.
 func TestStatusNamesTheModelThatAnswers(t *testing.T) {
 	t.Parallel()
-	of := func(p *kiokuv1.Provider) *kiokuv1.StatusResponse {
-		p.Provider, p.Model = "local", "minilm"
-		return &kiokuv1.StatusResponse{Provider: p, EmbeddedChunkCount: 3, Index: &kiokuv1.IndexState{ChunkCount: 40}}
-	}
 	for name, c := range map[string]struct {
-		provider *kiokuv1.Provider
-		want     string
+		active embed.Space
+		want   string
 	}{
-		"no vectors":    {&kiokuv1.Provider{}, ""},
-		"the provider":  {&kiokuv1.Provider{ActiveProvider: "local", ActiveModel: "minilm"}, ""},
-		"another model": {&kiokuv1.Provider{ActiveProvider: "local", ActiveModel: "e5"}, "local e5, until the provider has embedded the rest: 3 of 40 chunks"},
+		"no vectors":    {embed.Space{}, ""},
+		"the provider":  {embed.Space{Provider: "local", Model: "minilm"}, ""},
+		"another model": {embed.Space{Provider: "local", Model: "e5"}, "local e5, until the provider has embedded the rest: 3 of 40 chunks"},
 	} {
-		if got := activeText(of(c.provider)); got != c.want {
+		st := server.IndexStatus{Status: kioku.Status{
+			Space: embed.Space{Provider: "local", Model: "minilm"}, Active: c.active, Embedded: 3, Index: memory.IndexStats{Chunks: 40},
+		}}
+		if got := activeText(st); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -1,16 +1,13 @@
 package render
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/embed"
+	"kioku/server"
 )
 
 func TestSizeHasThreeDigits(t *testing.T) {
@@ -26,30 +23,15 @@ func TestSizeHasThreeDigits(t *testing.T) {
 
 func TestProviderTextNamesTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	p := &kiokuv1.Provider{Provider: "openai", Model: "m", Dims: 3, Error: "refused", RetryTime: timestamppb.New(time.Unix(0, 0))}
-	got := providerText(p)
+	var st server.IndexStatus
+	st.Space, st.Health = embed.Space{Provider: "openai", Model: "m", Dims: 3}, embed.Health{Err: errors.New("refused"), RetryAt: time.Unix(0, 0)}
+	got := providerText(st)
 	if !strings.HasPrefix(got, "openai m, 3 dimensions, not answering: refused, next try at ") {
 		t.Errorf("got %q", got)
 	}
-	p.Healthy = true
-	if got := providerText(p); got != "openai m, 3 dimensions" {
+	st.Health.Healthy = true
+	if got := providerText(st); got != "openai m, 3 dimensions" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestMessageLeavesOutTheCodeOfAStatus(t *testing.T) {
-	t.Parallel()
-	refused := status.Error(codes.InvalidArgument, "query: is empty")
-	for err, want := range map[error]string{
-		refused:                               "query: is empty",
-		fmt.Errorf("question 3: %w", refused): "question 3: query: is empty",
-		fmt.Errorf("a: %w; b", status.Error(5, "gone")): "a: gone; b",
-	} {
-		t.Run(want, func(t *testing.T) {
-			if got := Message(err); got != want {
-				t.Errorf("got %q", got)
-			}
-		})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"kioku/agent/session"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/text"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // chatCommand is a command of the chat, a line that begins with a slash. It is never sent to the model.
@@ -92,7 +92,7 @@ func (r *repl) exit(context.Context, string) error { return errEnd }
 
 func (r *repl) search(ctx context.Context, query string) error {
 	r.freshen(ctx)
-	return r.Out.Search(ctx, r.Client, &kiokuv1.MemorySearchRequest{Agent: r.Client.Agent, Query: query}, false)
+	return r.Out.Search(ctx, r.Client.Search, memory.Query{Text: query}, false)
 }
 
 func (r *repl) flush(ctx context.Context, _ string) error {

@@ -12,7 +12,7 @@ import (
 	"kioku/agent/session"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/llm"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // soul shows what SOUL.md says in the prompt.
@@ -53,17 +53,23 @@ func (r *repl) skills(ctx context.Context, _ string) error {
 
 // memory shows MEMORY.md and the size of the memory.
 func (r *repl) memory(ctx context.Context, _ string) error {
-	req := &kiokuv1.MemoryGetRequest{Agent: r.Client.Agent, Path: bootstrap.Memory}
-	if err := r.Out.Get(ctx, r.Client, req); render.NotFound(err) {
+	req := memory.GetRequest{Path: bootstrap.Memory}
+	long, err := r.Client.Get(ctx, req)
+	switch {
+	case render.NotFound(err):
 		r.view.note("there is no MEMORY.md yet")
-	} else if err != nil {
+	case err != nil:
 		return err
+	default:
+		if err := r.Out.Excerpt(req, long); err != nil {
+			return err
+		}
 	}
-	st, err := r.Client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.Client.Agent})
+	st, err := r.Client.Status(ctx)
 	if err != nil {
 		return err
 	}
-	r.view.note("the memory contains %s", render.Holdings(st))
+	r.view.note("the memory contains %s", render.Holdings(st.Index))
 	return nil
 }
 
@@ -107,11 +113,11 @@ func (r *repl) prompt(ctx context.Context, message string) error {
 
 // status shows how full the window is and what the conversation has used.
 func (r *repl) status(ctx context.Context, _ string) error {
-	st, err := r.Client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.Client.Agent})
+	st, err := r.Client.Status(ctx)
 	shown := r.Out.Show(func(p *render.Page) {
 		conversation(p, r.talk.Status(), r.Conf.LLM.Limits.Prices)
 		if err == nil {
-			p.Row("memory", "%s, %s", render.Holdings(st), render.LastSync(st.GetIndex(), r.options.Now()))
+			p.Row("memory", "%s, %s", render.Holdings(st.Index), render.LastSync(st.Index, r.options.Now()))
 		}
 	})
 	return errors.Join(shown, err)

@@ -21,8 +21,9 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/indexer"
 	"kioku/llm"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // exitInterrupted is the exit code of a program that SIGINT ended, as shells report it.
@@ -134,7 +135,7 @@ func newRepl(opt Options) (*repl, error) {
 
 // banner shows the agent, the model and the memory.
 func (r *repl) banner(ctx context.Context) error {
-	st, err := r.Client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.Client.Agent})
+	st, err := r.Client.Status(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (r *repl) banner(ctx context.Context) error {
 		}
 	}
 	r.view.note("agent %s, model %s%s", r.Client.Agent, model.Name(), window)
-	r.view.note("memory %s: %s", st.GetWorkspace(), render.Holdings(st))
+	r.view.note("memory %s: %s", st.Workspace, render.Holdings(st.Index))
 	for _, notice := range r.talk.Notices(ctx) {
 		r.view.note("%s", notice)
 	}
@@ -285,8 +286,6 @@ func (r *repl) freshen(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, freshWait)
 	defer cancel()
-	stream, err := r.Client.Sync(ctx, &kiokuv1.SyncRequest{Agent: r.Client.Agent, NoRebuild: true})
-	for err == nil {
-		_, err = stream.Recv()
+	for range server.Notes.Sync.Call(ctx, r.Client.Conn, server.SyncIndex{OfAgent: r.Client.Of(), SyncOptions: indexer.SyncOptions{NoRebuild: true}}) {
 	}
 }

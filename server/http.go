@@ -25,7 +25,7 @@ const httpIdleTimeout = 2 * time.Minute
 
 // HandleHTTP sets what answers requests over HTTP, on all listeners and beside gRPC. The server has checked the host and the
 // origin of a request before, has read its body, and calls of [Server.Conn] in the context of the request are those of its
-// client. Call HandleHTTP before Serve; without it, HTTP gets only the answers of the server itself.
+// client. Call HandleHTTP before Serve; without it, HTTP gets the operations.
 func (s *Server) HandleHTTP(h http.Handler) { s.http = h }
 
 type connectionKey struct{}

@@ -42,7 +42,7 @@ type CallRecord struct {
 	Waited time.Duration
 	// RequestID of the call, see [RequestID].
 	RequestID string
-	// Method is the full method, "/kioku.v1.MemoryService/MemorySearch".
+	// Method is the name of an operation, or the full method of gRPC: "/kioku.v1.MemoryService/MemorySearch".
 	Method string
 	// Stream reports that the method has many responses.
 	Stream bool
@@ -77,7 +77,7 @@ func (s *Server) begun(ctx context.Context, c *call) (context.Context, trace.Spa
 		return ctx, trace.Span{}
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	return s.opt.Tracer.Begin(trace.FromMetadata(ctx, md), c.method[1:])
+	return s.opt.Tracer.Begin(trace.FromMetadata(ctx, md), strings.TrimPrefix(c.method, "/"))
 }
 
 // ended logs the outcome of a call, tells the observers, and ends its span.

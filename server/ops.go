@@ -55,19 +55,16 @@ func (s *Server) serveOperation(r *http.Request, a op.About, in any, run func(co
 	}
 	return s.serveCall(withCall(ctx, c), c, func(ctx context.Context) error {
 		c.grant.Shrink(c.leastBytes()) // its body was counted when it was read
-		return run(ctx)
+		return run(op.WithErrors(ctx, func(ctx context.Context, err error) error { return s.status(ctx, a.Name, err) }))
 	})
 }
-
-// timeoutHeader is the header with the time that a caller has for an answer, as of gRPC: 20S, 500m.
-const timeoutHeader = "Grpc-Timeout"
 
 // timeoutUnits are the units of the header.
 var timeoutUnits = map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': 1}
 
 // patience returns how long a call may take: what its caller says, else what is usual.
 func (s *Server) patience(r *http.Request, name string) (time.Duration, error) {
-	said := r.Header.Get(timeoutHeader)
+	said := r.Header.Get(op.TimeoutHeader)
 	if said == "" {
 		return s.timeout(name), nil
 	}
@@ -78,7 +75,7 @@ func (s *Server) patience(r *http.Request, name string) (time.Duration, error) {
 		}
 	}
 	if unit == 0 || len(said) == 1 {
-		return 0, status.Errorf(codes.InvalidArgument, "%s: %q is no time; send one such as 30S", timeoutHeader, clip(said, 40))
+		return 0, status.Errorf(codes.InvalidArgument, "%s: %q is no time; send one such as 30S", op.TimeoutHeader, clip(said, 40))
 	}
 	return time.Duration(n) * unit, nil
 }
@@ -90,10 +87,15 @@ func (s *Server) LocalOperations() http.RoundTripper {
 		httpapi.WriteError(w, s.ownStatus(r.Context(), r.Pattern, err))
 	}
 	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, a op.About, _ any, run func(context.Context) error) {
-		ctx := withCall(r.Context(), &call{caller: owner})
+		ctx := op.WithErrors(withCall(r.Context(), &call{caller: owner}), func(ctx context.Context, err error) error { return s.ownStatus(ctx, a.Name, err) })
 		if !a.Stream {
+			most, err := s.patience(r, a.Name)
+			if err != nil {
+				fail(w, r, err)
+				return
+			}
 			var end context.CancelFunc
-			ctx, end = context.WithTimeout(ctx, s.timeout(a.Name))
+			ctx, end = context.WithTimeout(ctx, most)
 			defer end()
 		}
 		if err := run(ctx); err != nil {

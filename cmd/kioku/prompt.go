@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/recall"
@@ -121,7 +123,10 @@ func (a *app) showPrompt(made sidecar.Prompt) error {
 	var err error
 	switch {
 	case a.JSON:
-		err = a.WriteJSON(promptAnswer(made), "  ")
+		var text json.RawMessage
+		if text, err = (protojson.MarshalOptions{EmitDefaultValues: true}).Marshal(promptAnswer(made)); err == nil {
+			err = a.WriteJSON(text, "  ")
+		}
 	case render.IsTerminal(a.Stdout):
 		_, err = fmt.Fprintln(a.Stdout, render.Clean(made.Whole()))
 	default:

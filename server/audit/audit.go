@@ -99,11 +99,11 @@ func Open(opt Options) (*Log, error) {
 
 // RecordCall records a call, unless it is a health check or the like, which concerns no agent. It does not wait.
 func (l *Log) RecordCall(c server.CallRecord) {
-	if !strings.HasPrefix(c.Method, "/kioku.") {
+	if strings.HasPrefix(c.Method, "/") && !strings.HasPrefix(c.Method, "/kioku.") {
 		return
 	}
 	r := Record{
-		Time: c.Start.UTC(), Request: c.RequestID, Caller: c.Caller, Credential: c.Credential, From: c.From, Method: c.Method[1:],
+		Time: c.Start.UTC(), Request: c.RequestID, Caller: c.Caller, Credential: c.Credential, From: c.From, Method: strings.TrimPrefix(c.Method, "/"),
 		Agent: c.Agent, Reached: c.Agents, Access: "read", Outcome: c.Code.String(), TookMillis: float64(c.Took.Microseconds()) / 1000,
 	}
 	if c.Write {

@@ -26,6 +26,12 @@ import (
 // Host is the host of requests to a connection that knows by itself whom it reaches.
 const Host = "kioku"
 
+// TimeoutHeader is the header with the time that a caller has for an answer, as of gRPC: 20S, 500m.
+const TimeoutHeader = "Grpc-Timeout"
+
+// maxTimeout is the maximum number in it.
+const maxTimeout = 99_999_999
+
 // Error is what a service says of a request that it did not answer.
 type Error struct {
 	// Status is the HTTP status.
@@ -83,6 +89,9 @@ func send(ctx context.Context, conn http.RoundTripper, a About, in any, accept s
 		return nil, err
 	}
 	r.Header.Set("Accept", accept)
+	if end, ok := ctx.Deadline(); ok {
+		r.Header.Set(TimeoutHeader, fmt.Sprint(min(max(time.Until(end).Milliseconds(), 1), maxTimeout), "m"))
+	}
 	resp, err := conn.RoundTrip(r)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -121,6 +121,14 @@ func matchesTag(headers []string, tag string) bool {
 // streamKey is the key of the stream that a context belongs to.
 type streamKey struct{}
 
+// errorsKey is the key of what is told of errors.
+type errorsKey struct{}
+
+// WithErrors says what is told of an error that ends a stream which has begun.
+func WithErrors(ctx context.Context, tell func(context.Context, error) error) context.Context {
+	return context.WithValue(ctx, errorsKey{}, tell)
+}
+
 // Ready tells the client of a stream that nothing which happens from now on is missed, before there is a first part.
 func Ready(ctx context.Context) {
 	if s, ok := ctx.Value(streamKey{}).(*partWriter); ok {
@@ -151,6 +159,9 @@ func writeParts(w http.ResponseWriter, r *http.Request, parts func(context.Conte
 		s.again = true
 		s.lastID, _ = strconv.ParseUint(last, 10, 64)
 	}
+	if tell, ok := r.Context().Value(errorsKey{}).(func(context.Context, error) error); ok {
+		s.tell = func(err error) error { return tell(r.Context(), err) }
+	}
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), streamKey{}, s))
 	defer cancel()
 	var beating sync.WaitGroup
@@ -173,7 +184,8 @@ type partWriter struct {
 	response http.ResponseWriter
 	control  *http.ResponseController
 	events   bool
-	again    bool // the client was connected before
+	again    bool              // the client was connected before
+	tell     func(error) error // what is told of an error; nil for the error itself
 
 	mu     sync.Mutex // guards what follows, and writes
 	begun  bool
@@ -241,8 +253,14 @@ func (s *partWriter) fail(w http.ResponseWriter, err error) error {
 	if !s.begun {
 		return err
 	}
+	if s.tell != nil {
+		err = s.tell(err) // which may have another cause than the end of its context
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
 	line, encodeErr := httpapi.ErrorLine(w, err)
-	if encodeErr != nil || errors.Is(err, context.Canceled) {
+	if encodeErr != nil {
 		return nil
 	}
 	if s.events {

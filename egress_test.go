@@ -18,7 +18,7 @@ func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"cmd/kioku/demo.go":                       `grpc.NewClient\(address`,        // its own daemon
-		"client/client.go":                        `"unix"|grpc.NewClient\(address`, // which dials as its options say
+		"client/grpc.go":                          `"unix"|grpc.NewClient\(address`, // which dials as its options say
 		"client/transport.go":                     `"unix"`,                         // to a socket, else as its options say
 		"server/unix.go":                          `"unix"`,
 		"cmd/kioku/manager.go":                    `grpc.NewClient\("unix:"`,

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"kioku/agent/sidecar"
 	"kioku/memory"
@@ -37,7 +36,7 @@ type sessionName struct{ caller, agent, session string }
 // knownSession is a session with the messages that were sent or returned before.
 type knownSession struct {
 	sessionName
-	messages map[string]*kiokuv1.ChatMessage
+	messages map[string]*ChatMessage
 	// order are the ids of the messages of the last call.
 	order []string
 	bytes int
@@ -60,19 +59,19 @@ type knownMessages struct {
 }
 
 // isReference reports whether a message has nothing but ids.
-func isReference(m *kiokuv1.ChatMessage) bool {
-	return m.GetRole() == "" && m.GetId() != "" && m.GetText() == "" && len(m.GetToolCalls()) == 0 && m.GetToolCallId() == "" &&
-		m.GetToolName() == "" && m.GetImageCount() == 0 && !m.GetFailed() && m.GetAuthor() == nil && m.GetChannel() == ""
+func isReference(m *ChatMessage) bool {
+	return m.Role == "" && m.ID != "" && m.Text == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" &&
+		m.ToolName == "" && m.ImageCount == 0 && !m.Failed && m.Author == nil && m.Channel == ""
 }
 
 // resolve returns the messages of a call with those in place of references that were sent before. It returns FAILED_PRECONDITION with
 // UnknownMessages if a message is not known, and an *memory.InputError for too many messages.
 // Each message names its channel; before is that of the first one, if it was not known and does not say.
-func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage, before string) ([]*kiokuv1.ChatMessage, error) {
+func (k *knownMessages) resolve(name sessionName, sent []*ChatMessage, before string) ([]*ChatMessage, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	have := k.session(name)
-	out := make([]*kiokuv1.ChatMessage, 0, len(sent))
+	out := make([]*ChatMessage, 0, len(sent))
 	var unknown []string
 	var at map[string]int
 	for _, m := range sent {
@@ -83,11 +82,11 @@ func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage, b
 			out = append(out, m)
 			continue
 		}
-		if m.GetThroughId() != "" && at == nil {
+		if m.ThroughID != "" && at == nil {
 			at = have.places()
 		}
-		known, missing := have.find(m.GetId(), m.GetThroughId(), at)
-		out, unknown = append(out, known...), append(unknown, missing...)
+		found, missing := have.find(m.ID, m.ThroughID, at)
+		out, unknown = append(out, found...), append(unknown, missing...)
 	}
 	if len(unknown) > 0 {
 		return nil, errUnknownMessages(unknown)
@@ -98,33 +97,41 @@ func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage, b
 // placed returns messages of which each names its channel: the one that it says, else the group in which it was said when it was sent
 // before, else that of the message before it. Nothing becomes private because the message that named the group is left out. before is
 // the channel before the first message of a session that is not known.
-func (s *knownSession) placed(list []*kiokuv1.ChatMessage, before string) []*kiokuv1.ChatMessage {
+func (s *knownSession) placed(list []*ChatMessage, before string) []*ChatMessage {
 	channel := before
 	if s != nil {
 		channel = s.group
 	}
 	out := slices.Clone(list)
 	for i, m := range list {
-		if m.GetChannel() != "" {
-			channel = m.GetChannel()
+		if m.Channel != "" {
+			channel = m.Channel
 			continue
 		}
-		if s != nil && isGroup(s.messages[m.GetId()].GetChannel(), s.group) {
-			channel = s.messages[m.GetId()].GetChannel()
+		if s != nil && isGroup(s.channelOf(m.ID), s.group) {
+			channel = s.channelOf(m.ID)
 		}
 		if channel != "" {
-			out[i] = proto.CloneOf(m)
-			out[i].Channel = channel
+			placed := *m
+			placed.Channel, out[i] = channel, &placed
 		}
 	}
 	return out
 }
 
+// channelOf returns the channel of a message that was sent before, empty if there is none.
+func (s *knownSession) channelOf(id string) string {
+	if m := s.messages[id]; m != nil {
+		return m.Channel
+	}
+	return ""
+}
+
 // groupOf returns the channel of the last group in messages that name their channels, empty if there is none.
-func groupOf(list []*kiokuv1.ChatMessage) string {
+func groupOf(list []*ChatMessage) string {
 	for _, m := range slices.Backward(list) {
-		if sidecar.IsGroup(m.GetChannel()) {
-			return m.GetChannel()
+		if sidecar.IsGroup(m.Channel) {
+			return m.Channel
 		}
 	}
 	return ""
@@ -162,7 +169,7 @@ func (s *knownSession) places() map[string]int {
 
 // find returns the message with an id, or if through is set all messages of the last call from the one to the other, or the ids that are
 // missing. at are the places of those messages.
-func (s *knownSession) find(id, through string, at map[string]int) (known []*kiokuv1.ChatMessage, missing []string) {
+func (s *knownSession) find(id, through string, at map[string]int) (known []*ChatMessage, missing []string) {
 	for _, one := range []string{id, through} {
 		if one != "" && (s == nil || s.messages[one] == nil) {
 			missing = append(missing, one)
@@ -172,7 +179,7 @@ func (s *knownSession) find(id, through string, at map[string]int) (known []*kio
 	case len(missing) > 0:
 		return nil, missing
 	case through == "":
-		return []*kiokuv1.ChatMessage{s.messages[id]}, nil
+		return []*ChatMessage{s.messages[id]}, nil
 	}
 	from, begins := at[id]
 	to, ends := at[through]
@@ -204,12 +211,12 @@ func errUnknownMessages(ids []string) error {
 }
 
 // remember remembers the messages of a call. group is the last group of a session that was not known. It returns the sessions that are forgotten for it and were not spooled.
-func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, group string, flushes bool, now time.Time) (forgotten []*knownSession) {
+func (k *knownMessages) remember(name sessionName, sent []*ChatMessage, group string, flushes bool, now time.Time) (forgotten []*knownSession) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.session(name)
 	if s == nil {
-		s = &knownSession{sessionName: name, messages: map[string]*kiokuv1.ChatMessage{}}
+		s = &knownSession{sessionName: name, messages: map[string]*ChatMessage{}}
 		if k.sessions == nil {
 			k.sessions = map[sessionName]*list.Element{}
 		}
@@ -220,7 +227,7 @@ func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, 
 	s.used, s.flushes, s.order = now, s.flushes || flushes, make([]string, 0, len(sent))
 	for _, m := range sent {
 		k.put(s, m)
-		s.order = append(s.order, m.GetId())
+		s.order = append(s.order, m.ID)
 	}
 	k.forgetOld(s)
 	if s.bytes > maxKnownBytes {
@@ -233,7 +240,7 @@ func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, 
 }
 
 // add remembers one more message of a session that is known, such as a summary that a call returned.
-func (k *knownMessages) add(name sessionName, m *kiokuv1.ChatMessage) {
+func (k *knownMessages) add(name sessionName, m *ChatMessage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if s := k.session(name); s != nil {
@@ -242,15 +249,15 @@ func (k *knownMessages) add(name sessionName, m *kiokuv1.ChatMessage) {
 }
 
 // put adds or replaces a message.
-func (k *knownMessages) put(s *knownSession, m *kiokuv1.ChatMessage) {
-	before, size := s.messages[m.GetId()], proto.Size(m)
+func (k *knownMessages) put(s *knownSession, m *ChatMessage) {
+	before, size := s.messages[m.ID], m.size()
 	if before == m {
 		return
 	}
 	if before != nil {
-		size -= proto.Size(before)
+		size -= before.size()
 	}
-	s.messages[m.GetId()] = m
+	s.messages[m.ID] = m
 	s.bytes, k.bytes = s.bytes+size, k.bytes+size
 }
 
@@ -266,7 +273,7 @@ func (k *knownMessages) forgetOld(s *knownSession) {
 	for id, m := range s.messages {
 		if !used[id] {
 			delete(s.messages, id)
-			s.bytes, k.bytes = s.bytes-proto.Size(m), k.bytes-proto.Size(m)
+			s.bytes, k.bytes = s.bytes-m.size(), k.bytes-m.size()
 		}
 	}
 }
@@ -280,8 +287,8 @@ func (k *knownMessages) forget(s *knownSession) *knownSession {
 }
 
 // list returns the messages of the last call of a session, in order.
-func (s *knownSession) list() []*kiokuv1.ChatMessage {
-	out := make([]*kiokuv1.ChatMessage, 0, len(s.order))
+func (s *knownSession) list() []*ChatMessage {
+	out := make([]*ChatMessage, 0, len(s.order))
 	for _, id := range s.order {
 		out = append(out, s.messages[id])
 	}
@@ -289,7 +296,7 @@ func (s *knownSession) list() []*kiokuv1.ChatMessage {
 }
 
 // last returns the messages of the last call of a session.
-func (k *knownMessages) last(name sessionName) []*kiokuv1.ChatMessage {
+func (k *knownMessages) last(name sessionName) []*ChatMessage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if s := k.session(name); s != nil {
@@ -299,7 +306,7 @@ func (k *knownMessages) last(name sessionName) []*kiokuv1.ChatMessage {
 }
 
 // end forgets a session that has ended with these messages, unless a call was made in it meanwhile.
-func (k *knownMessages) end(name sessionName, messages []*kiokuv1.ChatMessage) {
+func (k *knownMessages) end(name sessionName, messages []*ChatMessage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if s := k.session(name); s != nil && slices.Equal(s.list(), messages) {
@@ -317,7 +324,7 @@ func (k *knownMessages) idle(before func(agent string) time.Time) (out []*knownS
 		if limit := before(s.agent); s.flushes && !limit.IsZero() && s.used.Before(limit) {
 			s.flushes = false
 			taken := *s
-			taken.messages, taken.flushes = make(map[string]*kiokuv1.ChatMessage, len(s.order)), true
+			taken.messages, taken.flushes = make(map[string]*ChatMessage, len(s.order)), true
 			for _, id := range s.order {
 				taken.messages[id] = s.messages[id]
 			}
@@ -341,4 +348,35 @@ func (k *knownMessages) again(agent string, sessions []*knownSession) {
 // known returns the name of a session of the caller.
 func known(ctx context.Context, agent, session string) sessionName {
 	return sessionName{callerOf(ctx).name, agent, session}
+}
+
+// maxRecent is the maximum number of messages of a session that recall is told.
+const maxRecent = 6
+
+// latest returns the latest messages of a session before a message, oldest first; none if the session is not known.
+func (k *knownMessages) latest(name sessionName, message string) []memory.Turn {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.session(name)
+	if s == nil || name.session == "" {
+		return nil
+	}
+	var turns []memory.Turn
+	newest := true
+	for _, id := range slices.Backward(s.order) {
+		m := s.messages[id]
+		speaker := m.Role
+		if len(turns) == maxRecent {
+			break
+		}
+		if speaker != memory.SpeakerUser && speaker != memory.SpeakerAssistant || m.Text == "" {
+			continue
+		}
+		if !newest || m.Text != message {
+			turns = append(turns, memory.Turn{Speaker: speaker, Text: m.Text})
+		}
+		newest = false
+	}
+	slices.Reverse(turns)
+	return turns
 }

@@ -162,10 +162,12 @@ func memoryOps(s *Server) MemoryOps {
 			}),
 		Append: op.New("append", "POST /v1/notes", rightWrite, "Writes a note. One with a key that was written before is not written again.",
 			func(ctx context.Context, in AppendNote) (memory.Appended, error) {
-				m, err := authorizeWrite(ctx, s.opt.Agents, &in)
+				origin, bad := originOf(in.Origin, in.Target)
+				m, err := authorizeWrite(ctx, s.opt.Agents, &in, bad)
 				if err != nil {
 					return memory.Appended{}, err
 				}
+				in.Origin = origin
 				return m.Append(ctx, in.Note)
 			}),
 		Update: op.New("update", "POST /v1/notes:update", rightWrite, "Replaces a text in a note of what stays true.",

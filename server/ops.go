@@ -19,7 +19,7 @@ func Operations() []op.Any { return (*Server)(nil).operations() }
 
 // operations returns what the server can do.
 func (s *Server) operations() []op.Any {
-	return slices.Concat(opsOf(memoryOps(s)), opsOf(historyOps(s)), opsOf(deriveOps(s)), opsOf(councilOps(s)))
+	return slices.Concat(opsOf(memoryOps(s)), opsOf(agentOps(s)), opsOf(historyOps(s)), opsOf(deriveOps(s)), opsOf(councilOps(s)))
 }
 
 // HandleOperations adds the routes of operations to a mux. Their callers are the clients of the HTTP requests, and have the same rights

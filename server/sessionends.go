@@ -5,76 +5,22 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/status"
-
 	"kioku/agent/flush"
-	"kioku/agent/session"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// EndSession stores what is not covered of a conversation that ends.
-func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionRequest) (*kiokuv1.EndSessionResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req, checkKey("session", req.GetSession()))
-	if err != nil {
-		return nil, err
-	}
-	name := known(ctx, req.GetAgent(), req.GetSession())
-	sent, group, err := s.whole(name, req.GetMessages())
-	if err != nil {
-		return nil, err
-	}
-	all := withEarlier(s.known.last(name), sent)
-	messages, err := flushMessages(all, group)
-	if err == nil {
-		err = s.markGroup(ctx, name, groupOf(sent))
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.spool(s.known.remember(name, all, group, true, time.Now()))
-	out := side.End(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}})
-	if out.Outcome != session.FlushFailed {
-		s.known.end(name, all)
-	}
-	resp := s.flushResponse(ctx, "EndSession", req.GetAgent(), out)
-	return &kiokuv1.EndSessionResponse{
-		Outcome: resp.Outcome, Reason: resp.Reason, CoveredCount: resp.CoveredCount, UncoveredCount: resp.UncoveredCount,
-		Notes: resp.Notes, Warnings: resp.Warnings,
-	}, nil
-}
-
 // withEarlier returns the messages of the last call of a session, and then those of this one.
-func withEarlier(earlier, sent []*kiokuv1.ChatMessage) []*kiokuv1.ChatMessage {
+func withEarlier(earlier, sent []*ChatMessage) []*ChatMessage {
 	ids := make(map[string]bool, len(sent))
 	for _, m := range sent {
-		ids[m.GetId()] = true
+		ids[m.ID] = true
 	}
-	var out []*kiokuv1.ChatMessage
+	var out []*ChatMessage
 	for _, m := range earlier {
-		if !ids[m.GetId()] {
+		if !ids[m.ID] {
 			out = append(out, m)
 		}
 	}
 	return append(out, sent...)
-}
-
-// flushResponse returns the outcome of a flush as the service returns it. What a provider answered goes only to the log.
-func (s *Server) flushResponse(ctx context.Context, method, agent string, out flush.Outcome) *kiokuv1.FlushResponse {
-	if out.Err != nil {
-		out.Reason = status.Convert(s.status(ctx, method, out.Err)).Message()
-	}
-	s.logWarnings(agent, out.Warnings)
-	resp := &kiokuv1.FlushResponse{
-		Outcome: out.Outcome, Reason: clip(out.Reason, 1000), CoveredCount: int32Of(out.Covered), UncoveredCount: int32Of(out.Uncovered),
-		Reply: out.Reply, NextTryTime: kiokuv1.TimeOf(out.NextTry), Warnings: out.Warnings,
-	}
-	for _, n := range out.Notes {
-		resp.Notes = append(resp.Notes, storedNote(flush.Stored{Appended: n}))
-	}
-	for _, why := range out.Refused {
-		resp.Notes = append(resp.Notes, &kiokuv1.StoredNote{Refused: clip(why, 500)})
-	}
-	return resp
 }
 
 // spoolTimeout is the maximum time in which the messages of sessions are written to the disk.

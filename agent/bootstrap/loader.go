@@ -60,22 +60,23 @@ const (
 // File is a file with its text for the prompt.
 type File struct {
 	// Name of the file, one of Names.
-	Name string
+	Name string `json:"name"`
 	// Path on the disk; empty if there is no such file.
-	Path string
+	Path string `json:"path,omitempty"`
 	// Override reports that the file is in Options.Override.
-	Override bool
+	Override bool `json:"overriding,omitempty"`
 	// Text for the prompt, without blank space around it and without Kioku's marks, which would cost tokens.
-	Text string
+	Text string `json:"-"`
 	// Whole is the text of the file without Kioku's marks, whose lines have the numbers of the file; empty if the session must not
 	// contain it.
-	Whole string
+	Whole string `json:"-"`
 	// RawChars is the number of characters of the file, and InjectedChars that of Text, with the marker of a cut.
-	RawChars, InjectedChars int
+	RawChars      int `json:"raw_chars"`
+	InjectedChars int `json:"injected_chars"`
 	// Cut reports that the middle was left out.
-	Cut bool
+	Cut bool `json:"cut,omitempty"`
 	// Reason says why Text is empty; empty if it is not.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
 // Loader reads the files of one workspace. Its methods may be called concurrently.

@@ -29,13 +29,13 @@ type Committed struct {
 	// Silent reports that the reply has nothing for the user.
 	Silent bool `json:"silent,omitempty"`
 	// Covered is the number of messages that the commit has covered; 0 if it was a piece of a message.
-	Covered int `json:"covered,omitempty"`
+	Covered int `json:"covered_count,omitempty"`
 	// Through is the id of the last covered message; empty if there is none.
-	Through string `json:"through,omitempty"`
+	Through string `json:"through_id,omitempty"`
 	// Notes says what became of each note.
 	Notes []Stored `json:"notes,omitempty"`
 	// Uncovered is the number of messages that are not covered, of those with which the range was begun.
-	Uncovered int `json:"uncovered,omitempty"`
+	Uncovered int `json:"uncovered_count,omitempty"`
 	// Warning says that notes of the range may be missing; empty if it was finished. An unfinished range that is too short to be
 	// halved is covered with a warning.
 	Warning string `json:"warning,omitempty"`

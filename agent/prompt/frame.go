@@ -23,31 +23,33 @@ import (
 // Memory is a passage of a memory.
 type Memory struct {
 	// Agent is the agent whose memory contains the passage.
-	Agent string
+	Agent string `json:"agent"`
 	// Shared says that a group may read the passage.
-	Shared bool
+	Shared bool `json:"shared,omitempty"`
 	// Path of the file.
-	Path string
+	Path string `json:"path"`
 	// StartLine and EndLine of Text in the file, 1-based and inclusive.
-	StartLine, EndLine int
+	StartLine int `json:"start_line"`
+	EndLine   int `json:"end_line"`
 	// Score, 0 to 1.
-	Score float64
+	Score float64 `json:"score"`
 	// VectorScore and TextScore are those of the meaning and the words, 0 to 1; 0 if a channel did not find the passage.
-	VectorScore, TextScore float64
+	VectorScore float64 `json:"vector_score,omitempty"`
+	TextScore   float64 `json:"text_score,omitempty"`
 	// Date of the note (YYYY-MM-DD), empty if it has none.
-	Date string
+	Date string `json:"date,omitempty"`
 	// Text of the passage.
-	Text string
+	Text string `json:"text"`
 	// Kind is memory.KindFact, memory.KindLoop or memory.KindSummary of what was derived from the place; empty for a passage.
-	Kind string
+	Kind string `json:"kind,omitempty"`
 	// Quote is what stands at the place, if Text is derived from it; empty for a passage.
-	Quote string
+	Quote string `json:"quote,omitempty"`
 	// Origin says whose words they are; nil if the owner's.
-	Origin *memory.Origin
+	Origin *memory.Origin `json:"origin,omitempty"`
 	// Shown says that an earlier message is still sent with the passage, so that the frame only points to it.
-	Shown bool
+	Shown bool `json:"shown,omitempty"`
 	// Flags are set by Assemble: FlagInstruction, FlagRole, FlagHidden, FlagLookalike.
-	Flags []string
+	Flags []string `json:"flags,omitempty"`
 }
 
 // Source returns the place of the memory: path#L3 or path#L3-L5.

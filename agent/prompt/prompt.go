@@ -70,9 +70,10 @@ type Input struct {
 // Block is a part of the prompt that the caller adds.
 type Block struct {
 	// Name is the heading of the block; empty for none.
-	Name, Text string
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
 	// Volatile says that the block changes from turn to turn.
-	Volatile bool
+	Volatile bool `json:"changing,omitempty"`
 }
 
 // Result is a prompt and its parts.
@@ -111,23 +112,25 @@ func (r Result) Whole() string {
 
 // Layer is a layer of a prompt.
 type Layer struct {
-	Name          string // a Layer constant; LayerBlock is followed by the name of the block
-	Chars, Tokens int    // the size of the layer in the prompt
+	Name   string `json:"name"`   // a Layer constant; LayerBlock is followed by the name of the block
+	Chars  int    `json:"chars"`  // the size of the layer in the prompt
+	Tokens int    `json:"tokens"` // the size of the layer in the prompt
 }
 
 // LeftOut is a memory that is not in the prompt, with the reason.
 type LeftOut struct {
 	Memory
 	// Reason says why it was left out.
-	Reason string
+	Reason string `json:"reason"`
 }
 
 // Cut is a part of the prompt that was shortened for the budget.
 type Cut struct {
 	// Part is the name of the part, such as a layer or a file.
-	Part string
+	Part string `json:"part"`
 	// From and To are sizes in tokens. To is 0 if the part was left out.
-	From, To int
+	From int `json:"from_tokens"`
+	To   int `json:"to_tokens"`
 }
 
 // part is a part of a layer.

@@ -85,29 +85,30 @@ type Recaller struct {
 // Outcome is the result of Recall.
 type Outcome struct {
 	// Memories: passages and units in one list, best first; none if nothing is good enough.
-	Memories []prompt.Memory
+	Memories []prompt.Memory `json:"recalled"`
 	// Query is the query, empty if nothing was searched; then Skipped says why.
-	Query, Skipped string
+	Query   string `json:"query,omitempty"`
+	Skipped string `json:"skipped,omitempty"`
 	// Searches of the memories, the own first.
-	Searches []Search
+	Searches []Search `json:"searches,omitempty"`
 	// Took is the duration of the whole recall.
-	Took time.Duration
+	Took time.Duration `json:"took,omitzero"`
 }
 
 // Search is the report on the search of one memory.
 type Search struct {
 	// Agent is the agent whose memory was searched.
-	Agent string
+	Agent string `json:"agent"`
 	// Hits is the number of hits, without weak ones and those of a transcript in which only the same question was asked.
-	Hits int
+	Hits int `json:"hit_count"`
 	// Mode says which channels ran; see memory.Answer.
-	Mode string
+	Mode string `json:"mode,omitempty"`
 	// Degraded is what was missing; nil if nothing was.
-	Degraded []memory.Degradation
+	Degraded []memory.Degradation `json:"degraded,omitempty"`
 	// Err says why there is no answer: context.DeadlineExceeded, ErrBusy, or an error of the memory; nil if there is one.
-	Err error
+	Err error `json:"error,omitempty"`
 	// Took is the duration of the search.
-	Took time.Duration
+	Took time.Duration `json:"took,omitzero"`
 }
 
 // New returns a Recaller of the memories that open returns for the ids of agents.

@@ -51,11 +51,13 @@ type Skill struct {
 // Entry is a line of the report.
 type Entry struct {
 	// Name of the skill, or of its folder if it could not be read.
-	Name, Path string
+	Name string `json:"name"`
+	Path string `json:"path"`
 	// Loaded reports that the skill can be used, and InPrompt that it is in the prompt.
-	Loaded, InPrompt bool
+	Loaded   bool `json:"loaded"`
+	InPrompt bool `json:"in_prompt"`
 	// Reason says why the skill is not loaded, or why it is not in the prompt.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
 // Set is the result of Load.

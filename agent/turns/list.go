@@ -41,25 +41,25 @@ type Query struct {
 // Page is a part of the record.
 type Page struct {
 	// Entries, the latest first.
-	Entries []Entry
+	Entries []Entry `json:"turns"`
 	// Next is the id after which the list goes on; empty at its end.
-	Next string
+	Next string `json:"next_page_token,omitempty"`
 	// Sessions are the conversations of the record, the one with the latest entry first; only on the first page.
-	Sessions []Session
+	Sessions []Session `json:"sessions,omitempty"`
 }
 
 // Session is a conversation in the record.
 type Session struct {
 	// Name of the conversation; empty for entries of none.
-	Name string
+	Name string `json:"session"`
 	// Turns is the number of its prompts and recalls.
-	Turns int
+	Turns int `json:"turn_count"`
 	// First and Last are the times of its first and last entry in the record.
-	First time.Time
+	First time.Time `json:"first_time"`
 	// Last is the time of its last entry.
-	Last time.Time
+	Last time.Time `json:"last_time"`
 	// Channel of the last entry that has one.
-	Channel string
+	Channel string `json:"channel,omitempty"`
 }
 
 // Day is what the record has of one day.

@@ -152,12 +152,21 @@ func unmarshalStrict(body []byte, in reflect.Value) error {
 // fieldsOf returns the fields of a struct by their JSON names, those of structs in it included.
 func fieldsOf(in reflect.Value) map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
-	for _, f := range reflect.VisibleFields(in.Type()) {
-		if name := jsonName(f); name != "" {
-			fields[name] = in.FieldByIndex(f.Index)
-		}
+	for name, place := range Members(in.Type()) {
+		fields[name] = in.FieldByIndex(place)
 	}
 	return fields
+}
+
+// Members returns the places of the members of a struct by their JSON names.
+func Members(t reflect.Type) map[string][]int {
+	places := map[string][]int{}
+	for _, f := range reflect.VisibleFields(t) {
+		if name := jsonName(f); name != "" {
+			places[name] = f.Index
+		}
+	}
+	return places
 }
 
 // jsonName returns the JSON name of a field, empty if it has none.

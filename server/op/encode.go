@@ -118,8 +118,14 @@ func matchesTag(headers []string, tag string) bool {
 	return false
 }
 
-// streamKey is the key of the stream that a context belongs to.
-type streamKey struct{}
+// streamKey is the key of the stream that a context belongs to, and readyKey that of what tells its client that it begins.
+type (
+	streamKey struct{}
+	readyKey  struct{}
+)
+
+// OnReady returns a context of a stream whose client is told by ready that nothing is missed from then on.
+func OnReady(ctx context.Context, ready func()) context.Context { return context.WithValue(ctx, readyKey{}, ready) }
 
 // errorsKey is the key of what is told of errors.
 type errorsKey struct{}
@@ -131,10 +137,8 @@ func WithErrors(ctx context.Context, tell func(context.Context, error) error) co
 
 // Ready tells the client of a stream that nothing which happens from now on is missed, before there is a first part.
 func Ready(ctx context.Context) {
-	if s, ok := ctx.Value(streamKey{}).(*partWriter); ok {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_ = s.begin()
+	if ready, ok := ctx.Value(readyKey{}).(func()); ok {
+		ready()
 	}
 }
 
@@ -162,7 +166,12 @@ func writeParts(w http.ResponseWriter, r *http.Request, parts func(context.Conte
 	if tell, ok := r.Context().Value(errorsKey{}).(func(context.Context, error) error); ok {
 		s.tell = func(err error) error { return tell(r.Context(), err) }
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), streamKey{}, s))
+	ctx := OnReady(context.WithValue(r.Context(), streamKey{}, s), func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = s.begin()
+	})
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var beating sync.WaitGroup
 	defer beating.Wait()

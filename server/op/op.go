@@ -50,6 +50,8 @@ func NewStream[In, Out any](name, route, right, doc string, do func(context.Cont
 type Any interface {
 	// About describes it.
 	About() About
+	// Run does it: in is of the type In, and what is yielded of the type Out.
+	Run(ctx context.Context, in any) iter.Seq2[any, error]
 	serve(w http.ResponseWriter, r *http.Request, in any) error
 }
 
@@ -119,15 +121,23 @@ func (o Op[In, Out]) serve(w http.ResponseWriter, r *http.Request, in any) error
 
 // serve implements Any.
 func (s Stream[In, Out]) serve(w http.ResponseWriter, r *http.Request, in any) error {
-	return writeParts(w, r, func(ctx context.Context) iter.Seq2[any, error] {
-		return func(yield func(any, error) bool) {
-			for part, err := range s.Do(ctx, in.(In)) {
-				if !yield(part, err) {
-					return
-				}
+	return writeParts(w, r, func(ctx context.Context) iter.Seq2[any, error] { return s.Run(ctx, in) })
+}
+
+// Run implements Any.
+func (o Op[In, Out]) Run(ctx context.Context, in any) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) { yield(o.Do(ctx, in.(In))) }
+}
+
+// Run implements Any.
+func (s Stream[In, Out]) Run(ctx context.Context, in any) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		for part, err := range s.Do(ctx, in.(In)) {
+			if !yield(part, err) {
+				return
 			}
 		}
-	})
+	}
 }
 
 // Call asks whoever conn reaches to do it.

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -81,6 +82,26 @@ func (j *Joined) Close() error {
 	c := j.current
 	j.current = nil
 	return c.close()
+}
+
+// RoundTrip implements http.RoundTripper. A request that the end of a daemon cut off is sent once more: notes are written once.
+func (j *Joined) RoundTrip(r *http.Request) (*http.Response, error) {
+	for again := false; ; again = true {
+		c, err := j.client(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		resp, err := c.Conn.RoundTrip(r)
+		if err == nil || again || r.Context().Err() != nil {
+			return resp, err
+		}
+		j.leave(c)
+		if r.GetBody != nil {
+			if r.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
 }
 
 // Invoke makes a call with one response. A call that the end of a daemon cut off is made once more: notes are written once.

@@ -270,14 +270,14 @@ keystroke:
 demo: build
 	@bin/kioku demo --workspace examples/workspace
 
-## proto: generate the Go code and the OpenAPI document from proto/ again
+## proto: generate the Go code from proto/ again
 proto:
 	$(GO) run $(BUF) generate
 
 ## lint-proto: buf lint, and that the generated code is that of proto/
 lint-proto: proto
 	$(GO) run $(BUF) lint
-	git diff --exit-code proto server/rest/openapi.swagger.json
+	git diff --exit-code proto
 
 ## integrations-proto: generate the stubs of integrations/ from proto/ again
 integrations-proto: integrations-proto-js integrations-proto-python

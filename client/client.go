@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"google.golang.org/grpc"
 )
 
 // defaultTimeout is the limit of a call without Options.Timeout.
@@ -38,8 +36,6 @@ type Client struct {
 	Conn    http.RoundTripper
 	agent   string
 	timeout time.Duration
-	// grpc is the same service over gRPC; nil for a client that Over returned.
-	grpc *grpc.ClientConn
 }
 
 // Dial returns a client of the service at target: "unix:///path/to/kioku.sock" or "host:port". It connects with the
@@ -53,8 +49,7 @@ func Dial(target string, opt Options) (*Client, error) {
 	if opt.Token != "" && opt.TLS == nil && !local {
 		return nil, fmt.Errorf("dial %s: the token would be readable on the network; set Options.TLS, or use a tunnel to this machine", target)
 	}
-	conn, err := dialGRPC(target, opt)
-	return &Client{newTransport(target, opt), cmp.Or(opt.Agent, "main"), cmp.Or(opt.Timeout, defaultTimeout), conn}, err
+	return &Client{newTransport(target, opt), cmp.Or(opt.Agent, "main"), cmp.Or(opt.Timeout, defaultTimeout)}, nil
 }
 
 // Over returns a client of an agent's memory over a connection to the operations of its service, which stays the caller's to close. Its
@@ -62,13 +57,12 @@ func Dial(target string, opt Options) (*Client, error) {
 func Over(conn http.RoundTripper, agent string) *Client { return &Client{Conn: conn, agent: agent} }
 
 // For returns a client of another agent's memory over the same connection, which stays the first one's to close.
-func (c *Client) For(agent string) *Client { return &Client{c.Conn, agent, c.timeout, c.grpc} }
+func (c *Client) For(agent string) *Client { return &Client{c.Conn, agent, c.timeout} }
 
 // Close ends the connections of a client that [Dial] returned.
 func (c *Client) Close() error {
 	if t, ok := c.Conn.(*transport); ok {
 		t.CloseIdleConnections()
-		return c.grpc.Close()
 	}
 	return nil
 }

@@ -11,8 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"kioku"
 	"kioku/memory"
@@ -113,7 +111,10 @@ func (c caller) reaches(agent string) bool { return c.everyone || slices.Contain
 func callerOf(ctx context.Context) caller { return currentCall(ctx).caller }
 
 // agentRequest is a request to one agent.
-type agentRequest interface{ GetAgent() string }
+type agentRequest interface {
+	GetAgent() string
+	SetAgent(string)
+}
 
 // OfAgent is the part of a request that names an agent.
 type OfAgent struct {
@@ -123,17 +124,6 @@ type OfAgent struct {
 
 // GetAgent returns the agent.
 func (o *OfAgent) GetAgent() string { return o.Agent }
-
-// setAgent writes the id of the agent into a request that names none.
-func setAgent(req agentRequest, id string) {
-	switch r := req.(type) {
-	case proto.Message:
-		m := r.ProtoReflect()
-		m.Set(m.Descriptor().Fields().ByName("agent"), protoreflect.ValueOfString(id))
-	case interface{ SetAgent(string) }:
-		r.SetAgent(id)
-	}
-}
 
 // SetAgent sets the agent.
 func (o *OfAgent) SetAgent(id string) { o.Agent = id }
@@ -150,7 +140,7 @@ func authorize[T any](ctx context.Context, of map[string]T, req agentRequest, ch
 			return none, &memory.InputError{Field: "agent", Problem: "is required" + knownAgents(ids)}
 		}
 		agent = ids[0]
-		setAgent(req, agent)
+		req.SetAgent(agent)
 	}
 	if err := kioku.CheckAgent(agent); err != nil {
 		return none, err

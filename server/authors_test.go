@@ -65,7 +65,7 @@ func TestWordsOfAGroupComeBackMarked(t *testing.T) {
 		t.Errorf("%v, %v", found.GetResults(), err)
 	}
 	made, err := h.agents.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: "Is the regatta cancelled?", Channel: "telegram", Author: mia})
-	if err != nil || !strings.Contains(made.GetPrompt()+made.GetTurnBlock(), `"said_by":"`+want+`"`) || made.GetRecall().GetRecalled()[0].GetAuthor().GetName() != "Ana" {
+	if err != nil || !strings.Contains(made.GetPrompt()+made.GetTurnBlock(), `"said_by":"`+want+`"`) || made.GetRecall().GetRecalled()[0].GetOrigin().GetAuthors()[0].GetName() != "Ana" {
 		t.Errorf("%v: %v\n%s", err, made.GetRecall(), made.GetTurnBlock())
 	}
 	// Somebody else than the owner is shown nothing private, though nobody else reads along.

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server/fair"
 )
 
@@ -61,7 +60,8 @@ func unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 }
 
 // handler returns the handler of a method with everything that the server does around it.
-func (r registrar) handler(method string, st grpc.StreamDesc, isStream bool) grpc.StreamHandler {
+func (r registrar) handler(full string, st grpc.StreamDesc, isStream bool) grpc.StreamHandler {
+	method := methodName(full)
 	return func(srv any, stream grpc.ServerStream) error {
 		from, err := r.originOf(stream.Context())
 		if err != nil {
@@ -87,9 +87,8 @@ func (r registrar) handler(method string, st grpc.StreamDesc, isStream bool) grp
 // timeout returns the deadline of a method for callers that set none.
 func (s *Server) timeout(method string) time.Duration {
 	switch method {
-	case kiokuv1.HistoryService_SearchPast_FullMethodName, // which may make an index first
-		Council.Solo.Name, Council.Doctor.Name,
-		kiokuv1.AgentService_Compact_FullMethodName, kiokuv1.AgentService_Flush_FullMethodName, kiokuv1.AgentService_EndSession_FullMethodName:
+	case NotesThen.Search.Name, // which may make an index first
+		Council.Solo.Name, Council.Doctor.Name, Beside.Compact.Name, Beside.Flush.Name, Beside.EndSession.Name:
 		return s.opt.CompactTimeout
 	}
 	return s.opt.SearchTimeout
@@ -288,9 +287,6 @@ func callLevel(code codes.Code) slog.Level {
 
 // agentOf returns the agent of a request, empty if it is not an id.
 func agentOf(req any) string {
-	if e, ok := req.(*kiokuv1.ExplainRequest); ok {
-		req = e.GetSearch()
-	}
 	r, ok := req.(interface{ GetAgent() string })
 	if !ok || kioku.CheckAgent(r.GetAgent()) != nil {
 		return ""

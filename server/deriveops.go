@@ -109,29 +109,29 @@ type DeriveOps struct {
 // Derive are the operations for those who call them.
 var Derive = deriveOps(nil)
 
-// deriveOps returns the operations of what a server derives, or of the server to which it forwards.
+// deriveOps returns the operations of what a server derives.
 func deriveOps(s *Server) DeriveOps {
 	d := deriveService{s}
 	return DeriveOps{
-		List: forwarding(s, op.New("derive list", unit.ListRoute, rightAgent, "Lists facts, open loops and summaries. Conflicts come first, then what is pinned, then the newest; with words, the best.", d.list)),
-		Show: forwarding(s, op.New("derive show", "GET /v1/units/{id}", rightAgent, "Returns a unit with the lines that it is from.", func(ctx context.Context, in UnitID) (memory.Unit, error) {
+		List: op.New("derive list", unit.ListRoute, rightAgent, "Lists facts, open loops and summaries. Conflicts come first, then what is pinned, then the newest; with words, the best.", d.list),
+		Show: op.New("derive show", "GET /v1/units/{id}", rightAgent, "Returns a unit with the lines that it is from.", func(ctx context.Context, in UnitID) (memory.Unit, error) {
 			deriver, ceiling, err := d.upTo(ctx, &in, in.MaxSensitivity, checkKey("id", in.ID))
 			if err != nil {
 				return memory.Unit{}, err
 			}
 			u, err := deriver.Unit(ctx, in.ID, ceiling)
 			return told(u), err
-		})),
-		History: forwarding(s, op.New("derive history", "GET /v1/units/{id}/history", rightAgent, "Lists the versions of a unit, newest first.", d.history)),
-		Entities: forwarding(s, op.New("derive entities", "GET /v1/entities", rightAgent, "Lists people, places, projects and topics, those most often mentioned first, and those that are likely the same.", func(ctx context.Context, in EntityRequest) (unit.EntityList, error) {
+		}),
+		History: op.New("derive history", "GET /v1/units/{id}/history", rightAgent, "Lists the versions of a unit, newest first.", d.history),
+		Entities: op.New("derive entities", "GET /v1/entities", rightAgent, "Lists people, places, projects and topics, those most often mentioned first, and those that are likely the same.", func(ctx context.Context, in EntityRequest) (unit.EntityList, error) {
 			deriver, ceiling, err := d.upTo(ctx, &in, in.MaxSensitivity, checkName("type", in.Type), checkName("name", in.Name), checkLimit(in.Limit))
 			if err != nil {
 				return unit.EntityList{}, err
 			}
 			return deriver.Entities(ctx, unit.EntityFilter{Type: in.Type, Name: in.Name, Limit: in.Limit, MaxSensitivity: ceiling})
-		})),
-		Decide: forwarding(s, op.New("derive decide", "POST /v1/derive/decisions", rightWrite, "Decides about a unit or an entity: pin, unpin, forget, correct, close, reopen, undo, merge or split. The decision becomes a line of derived/decisions.md.", d.decide)),
-		Status: forwarding(s, op.New("derive status", "GET /v1/derive/status", rightAgent, "Tells how much is derived, what waits, what a model has cost, and what went wrong.", func(ctx context.Context, in OfAgent) (DeriveNow, error) {
+		}),
+		Decide: op.New("derive decide", "POST /v1/derive/decisions", rightWrite, "Decides about a unit or an entity: pin, unpin, forget, correct, close, reopen, undo, merge or split. The decision becomes a line of derived/decisions.md.", d.decide),
+		Status: op.New("derive status", "GET /v1/derive/status", rightAgent, "Tells how much is derived, what waits, what a model has cost, and what went wrong.", func(ctx context.Context, in OfAgent) (DeriveNow, error) {
 			deriver, err := d.of(ctx, &in, false)
 			if errors.Is(err, memory.ErrDeriveOff) {
 				return DeriveNow{DeriveStatus: unit.DeriveStatus{Problem: err.Error()}}, nil
@@ -141,23 +141,23 @@ func deriveOps(s *Server) DeriveOps {
 			}
 			st, err := deriver.Status(ctx)
 			return DeriveNow{true, st}, err
-		})),
-		Estimate: forwarding(s, op.New("derive estimate", "GET /v1/derive/estimate", rightAgent, "Tells what a run would send to the model, and sends nothing.", func(ctx context.Context, in AllEpisodes) (unit.DeriveEstimate, error) {
+		}),
+		Estimate: op.New("derive estimate", "GET /v1/derive/estimate", rightAgent, "Tells what a run would send to the model, and sends nothing.", func(ctx context.Context, in AllEpisodes) (unit.DeriveEstimate, error) {
 			deriver, err := d.of(ctx, &in, false)
 			if err != nil {
 				return unit.DeriveEstimate{}, err
 			}
 			return deriver.Estimate(ctx, in.All)
-		})),
-		Run: forwardingStream(s, op.NewStream("derive run", "POST /v1/derive/run", rightWrite, "Derives what waits, now. It reports the steps, and then the status.", d.run)),
-		Retry: forwarding(s, op.New("derive retry", "POST /v1/derive/retry", rightWrite, "Puts parked jobs of the model back into the queue: all, or one.", func(ctx context.Context, in JobID) (Jobs, error) {
+		}),
+		Run: op.NewStream("derive run", "POST /v1/derive/run", rightWrite, "Derives what waits, now. It reports the steps, and then the status.", d.run),
+		Retry: op.New("derive retry", "POST /v1/derive/retry", rightWrite, "Puts parked jobs of the model back into the queue: all, or one.", func(ctx context.Context, in JobID) (Jobs, error) {
 			deriver, err := d.of(ctx, &in, true, checkCount("id", in.ID))
 			if err != nil {
 				return Jobs{}, err
 			}
 			n, err := deriver.Retry(ctx, in.ID)
 			return Jobs{n}, err
-		})),
+		}),
 	}
 }
 

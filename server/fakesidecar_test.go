@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -187,6 +188,17 @@ func besideOnTCP(t *testing.T, opt server.Options, sidecars map[string]server.Si
 	}
 	serve(t, beside(t, opt, sidecars), l)
 	return l.Addr().String()
+}
+
+// overHTTP reaches the operations of a server at an address with a token.
+type overHTTP struct{ address, token string }
+
+// RoundTrip implements http.RoundTripper.
+func (o overHTTP) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Host, r.Host = o.address, o.address
+	r.Header.Set("Authorization", "Bearer "+o.token)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // noted is a memory that takes notes.

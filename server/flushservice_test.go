@@ -145,7 +145,7 @@ func TestCommitFlushOfAnUnfinishedRange(t *testing.T) {
 	first := begin(t, client, append(talk(), page)...)
 	got, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: first.GetLease(), Unfinished: true,
 		Notes: []*kiokuv1.FlushNote{{Text: "The key is under the mat."}}})
-	want := &kiokuv1.CommitFlushResponse{UncoveredCount: 5, Notes: []*kiokuv1.StoredNote{{Path: "memory/day.md", Line: 1}}}
+	want := &kiokuv1.CommitFlushResponse{UncoveredCount: 5, Notes: []*kiokuv1.StoredNote{{Path: "memory/day.md", StartLine: 1}}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
 		t.Errorf("commit: %v (-want +got):\n%s", err, diff)
 	}
@@ -182,7 +182,7 @@ func TestBeginFlushAndCommitFlush(t *testing.T) {
 	for range 2 {
 		got, err := client.CommitFlush(t.Context(), commit)
 		want := &kiokuv1.CommitFlushResponse{Silent: true, CoveredCount: 4, ThroughId: "d", Notes: []*kiokuv1.StoredNote{
-			{Path: "memory/day.md", Line: 1}, {Refused: "text: must not be blank"},
+			{Path: "memory/day.md", StartLine: 1}, {Refused: "text: must not be blank"},
 		}}
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
 			t.Errorf("commit: %v (-want +got):\n%s", err, diff)

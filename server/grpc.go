@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding"
 	"fmt"
+	"math"
 	"reflect"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -31,7 +31,7 @@ var grpcNames = map[protoreflect.Name]string{
 	"CommitCompact": "compact commit", "ListTools": "tools", "CallTool": "tools call",
 }
 
-// memoryService and agentServiceOf are what gRPC serves.
+// memoryService and agentService are what gRPC serves.
 var (
 	memoryService = kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService")
 	agentService  = kiokuv1.File_kioku_v1_agent_proto.Services().ByName("AgentService")
@@ -63,7 +63,7 @@ func (s *Server) grpcService(service protoreflect.ServiceDescriptor) *grpc.Servi
 
 // answer runs an operation for a call of gRPC.
 func answer(ctx context.Context, o op.Any, m protoreflect.MethodDescriptor, receive, send func(any) error) error {
-	req := messageOf(m.Input())
+	req := emptyMessage(m.Input())
 	if err := receive(req.Interface()); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func answer(ctx context.Context, o op.Any, m protoreflect.MethodDescriptor, rece
 		if err != nil {
 			return err
 		}
-		resp := messageOf(m.Output())
+		resp := emptyMessage(m.Output())
 		fillMessage(resp, reflect.ValueOf(out))
 		if err := send(resp.Interface()); err != nil {
 			return err
@@ -84,8 +84,8 @@ func answer(ctx context.Context, o op.Any, m protoreflect.MethodDescriptor, rece
 	return nil
 }
 
-// messageOf returns a new message. That of a type which is not linked has no fields.
-func messageOf(d protoreflect.MessageDescriptor) protoreflect.Message {
+// emptyMessage returns a new message. That of a type which is not linked has no fields.
+func emptyMessage(d protoreflect.MessageDescriptor) protoreflect.Message {
 	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
 	if err != nil {
 		panic(fmt.Sprintf("message %s is not linked: %v", d.FullName(), err)) // the descriptor is of the same file
@@ -171,23 +171,36 @@ func setMember(to reflect.Value, field protoreflect.FieldDescriptor, value proto
 	return nil
 }
 
-// fillMessage sets the fields of a message to the members of a struct.
+// fillMessage sets the fields of a message to the members of a struct. A list, and what is in a message of its own, is the only field of
+// its message.
 func fillMessage(m protoreflect.Message, v reflect.Value) {
 	fields := m.Descriptor().Fields()
+	if v.Kind() == reflect.Slice {
+		fillList(m, fields.Get(0), v)
+		return
+	}
+	if only := fields.Get(0); fields.Len() == 1 && only.Message() != nil && !memberOf(v, only).IsValid() {
+		fillMessage(m.Mutable(only).Message(), v)
+		return
+	}
 	for i := range fields.Len() {
 		field := fields.Get(i)
 		from := memberOf(v, field)
-		if !from.IsValid() || from.IsZero() {
-			continue
-		}
-		if !field.IsList() {
+		switch {
+		case !from.IsValid() || from.IsZero():
+		case field.IsList():
+			fillList(m, field, from)
+		default:
 			m.Set(field, valueOf(field, from, m.NewField))
-			continue
 		}
-		list := m.Mutable(field).List()
-		for j := range from.Len() {
-			list.Append(valueOf(field, from.Index(j), func(protoreflect.FieldDescriptor) protoreflect.Value { return list.NewElement() }))
-		}
+	}
+}
+
+// fillList appends elements to a field of a message.
+func fillList(m protoreflect.Message, field protoreflect.FieldDescriptor, from reflect.Value) {
+	list := m.Mutable(field).List()
+	for i := range from.Len() {
+		list.Append(valueOf(field, from.Index(i), func(protoreflect.FieldDescriptor) protoreflect.Value { return list.NewElement() }))
 	}
 }
 
@@ -214,7 +227,7 @@ func valueOf(field protoreflect.FieldDescriptor, from reflect.Value, empty func(
 	case protoreflect.DoubleKind:
 		return protoreflect.ValueOfFloat64(from.Float())
 	case protoreflect.Int32Kind:
-		return protoreflect.ValueOfInt32(int32Of(int(from.Int())))
+		return protoreflect.ValueOfInt32(int32(min(max(from.Int(), math.MinInt32), math.MaxInt32)))
 	default:
 		return protoreflect.ValueOfInt64(from.Int())
 	}
@@ -249,4 +262,3 @@ func methodName(full string) string {
 	}
 	return full
 }
-

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"kioku"
+	"slices"
 	"time"
 
 	"kioku/indexer"
@@ -136,6 +138,22 @@ type MemoryOps struct {
 	Events               op.Stream[OfAgent, kioku.Event]
 }
 
+const (
+	// maxAnswer is about the maximum size of an answer with many parts, in bytes.
+	maxAnswer = maxMessage/2 - 64<<10
+	// maxSkipped is the maximum number of skipped files in a status.
+	maxSkipped = 500
+	// maxShownText is the maximum number of characters of a text in a list of revisions, and maxRevisions that of the revisions.
+	maxShownText = 1000
+	maxRevisions = 1000
+)
+
+// truncated is the code of an answer that lacks results to fit into a message.
+const truncated = "truncated"
+
+// errNoMap is what callers are told about a map that could not be made.
+var errNoMap = errors.New("the map could not be made; the log has the cause")
+
 // Notes are the operations on notes and their index, for clients.
 var Notes = memoryOps(nil)
 
@@ -168,7 +186,11 @@ func memoryOps(s *Server) MemoryOps {
 					return memory.Appended{}, err
 				}
 				in.Origin = origin
-				return m.Append(ctx, in.Note)
+				added, err := m.Append(ctx, in.Note)
+				if origin != nil {
+					added.Similar = nil // a line of private memory is not told to others
+				}
+				return added, err
 			}),
 		Update: op.New("update", "POST /v1/notes:update", rightWrite, "Replaces a text in a note of what stays true.",
 			func(ctx context.Context, in UpdateNote) (memory.Updated, error) {
@@ -262,6 +284,11 @@ func memoryOps(s *Server) MemoryOps {
 			}),
 		Agents: op.New("agents", "GET /v1/agents", "", "Lists the agents that the caller may reach.", func(ctx context.Context, _ None) ([]Agent, error) {
 			var list []Agent
+			if len(s.opt.Agents) == 0 && s.opt.Memory != nil { // of another server
+				all, err := memoryOps(nil).Agents.Call(ctx, s.opt.Memory, None{})
+				ids := reachable(ctx, s.sidecars)
+				return slices.DeleteFunc(all, func(a Agent) bool { return !slices.Contains(ids, a.ID) }), forwardedError(err)
+			}
 			for _, id := range reachable(ctx, s.opt.Agents) {
 				m := s.opt.Agents[id]
 				a := Agent{ID: id, Workspace: m.Workspace()}

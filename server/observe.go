@@ -120,7 +120,7 @@ func (s *Server) degradedAudit() []memory.Degradation {
 	if err == nil {
 		return nil
 	}
-	return []memory.Degradation{{Code: memory.AuditFailing, Text: "calls are not recorded in the audit log: " + errorText(err)}}
+	return []memory.Degradation{{Code: memory.AuditFailing, Text: "calls are not recorded in the audit log: " + clip(err.Error(), maxError)}}
 }
 
 // record describes the call and its outcome.

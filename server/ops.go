@@ -19,7 +19,13 @@ func Operations() []op.Any { return (*Server)(nil).operations() }
 
 // operations returns what the server can do.
 func (s *Server) operations() []op.Any {
-	return slices.Concat(opsOf(memoryOps(s)), opsOf(agentOps(s)), opsOf(historyOps(s)), opsOf(deriveOps(s)), opsOf(councilOps(s)))
+	memories := slices.Concat(opsOf(memoryOps(s)), opsOf(historyOps(s)), opsOf(deriveOps(s)))
+	if s != nil && s.opt.Memory != nil {
+		for i, o := range memories {
+			memories[i] = o.Via(op.Forward{Conn: s.opt.Memory, Permit: s.permitForward, Failed: forwardedError})
+		}
+	}
+	return slices.Concat(memories, opsOf(agentOps(s)), opsOf(councilOps(s)))
 }
 
 // HandleOperations adds the routes of operations to a mux. Their callers are the clients of the HTTP requests, and have the same rights
@@ -33,6 +39,7 @@ func (s *Server) HandleOperations(mux *http.ServeMux) {
 			httpapi.WriteError(w, err)
 		}
 	}, refuse, s.operations()...)
+	op.AddDocument(mux, "Kioku", s.opt.Version, s.operations()...)
 }
 
 // serveOperation serves a call of an operation for the client of an HTTP request.

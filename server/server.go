@@ -69,11 +69,9 @@ type Options struct {
 	Derivers map[string]Deriver
 	// Council is served beside the memories; nil for none. The server does not close it.
 	Council *CouncilOptions
-	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService,
-	// HistoryService for the agents of its sidecars; nil forwards none.
-	Memory grpc.ClientConnInterface
-	// MemoryHTTP reaches the same server over HTTP.
-	MemoryHTTP http.RoundTripper
+	// Memory reaches another server, by which a server of sidecars has all operations on the memories of its agents done; nil for a server
+	// that has the memories.
+	Memory http.RoundTripper
 	// Tokens that calls over TCP must carry; nil admits every process of this machine, and ListenTCP refuses other
 	// machines.
 	Tokens *Tokens
@@ -114,13 +112,11 @@ type Options struct {
 type Server struct {
 	opt    Options
 	health *health.Server
-	// http answers requests over HTTP; nil answers none.
+	// http answers requests over HTTP; nil before it serves means the operations.
 	http http.Handler
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
-	// forwards describe the services with methods that forward; nil unless Options.Memory is set.
-	forwards []*grpc.ServiceDesc
 	// known are the messages of sessions that calls name by their ids.
 	known knownMessages
 
@@ -180,12 +176,6 @@ func New(opt Options) (*Server, error) {
 		receiveTimeout: 30 * time.Second,
 		sendTimeout:    30 * time.Second,
 	}
-	if opt.Memory != nil {
-		var err error
-		if s.forwards, err = (forwarder{s, opt.Memory}).descs(); err != nil {
-			return nil, err
-		}
-	}
 	if len(opt.Agents) > 0 || opt.Memory != nil {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	}
@@ -226,6 +216,11 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 		if l.open && s.opt.Tokens == nil {
 			return errOpenAddress(l.Addr().String())
 		}
+	}
+	if s.http == nil {
+		mux := http.NewServeMux()
+		s.HandleOperations(mux)
+		s.http = mux
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	web, webConns := s.newHTTP(), newHandover(listeners[0].Addr())
@@ -331,16 +326,11 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 
 // register registers the services for which there is something to serve.
 func (s *Server) register(r grpc.ServiceRegistrar) {
-	if len(s.opt.Agents) > 0 {
-		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
-		kiokuv1.RegisterHistoryServiceServer(r, historyService{Server: s})
-	} else if s.opt.Memory != nil {
-		for _, service := range s.forwards {
-			r.RegisterService(service, nil)
-		}
+	if len(s.opt.Agents) > 0 || s.opt.Memory != nil {
+		r.RegisterService(s.grpcService(memoryService), nil)
 	}
 	if len(s.sidecars) > 0 {
-		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})
+		r.RegisterService(s.grpcService(agentService), nil)
 	}
 	healthpb.RegisterHealthServer(r, s.health)
 }

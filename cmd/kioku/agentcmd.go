@@ -102,7 +102,7 @@ func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []confi
 	if err != nil {
 		return nil, err
 	}
-	door, err := a.openDoor(ctx, conf, observed, server.Options{Memory: service.GRPC(), MemoryHTTP: service.Conn, Location: conf.Location, Grace: grace, Log: log}, places, func(id string) memory.Service { return service.For(id) },
+	door, err := a.openDoor(ctx, conf, observed, server.Options{Memory: service.Conn, Location: conf.Location, Grace: grace, Log: log}, places, func(id string) memory.Service { return service.For(id) },
 		server.AgentSocketPath(state), conf.AgentListen)
 	if err != nil {
 		return nil, errors.Join(err, observed.close())

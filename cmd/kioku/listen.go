@@ -15,7 +15,6 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 	"kioku/server/front"
 )
@@ -58,7 +57,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	case opt.Council != nil:
 		orders = ordersFrom(srv.LocalOperations())
 	case opt.Memory != nil: // another service has the memories, and may have a council
-		orders = ordersFrom(opt.MemoryHTTP)
+		orders = ordersFrom(opt.Memory)
 	}
 	sidecars, err := a.sidecars(ctx, conf, places, memories, observed.metrics.Model, orders)
 	if err != nil {
@@ -67,9 +66,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	if err := srv.AddSidecars(sidecars); err != nil {
 		return nil, err
 	}
-	conn := srv.Conn()
-	counted := observed.metrics.Handler(kiokuv1.NewMemoryServiceClient(conn))
-	srv.HandleHTTP(front.New(front.Options{Conn: conn, Operations: srv.HandleOperations, Version: buildVersion(), Metrics: counted}))
+	srv.HandleHTTP(front.New(front.Options{Operations: srv.HandleOperations, Version: buildVersion(), Metrics: observed.metrics.Handler}))
 	listeners, err := listenOn(socket, address, guard)
 	scheme := "http"
 	if guard.TLS != nil {

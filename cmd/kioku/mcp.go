@@ -17,7 +17,6 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server/mcp"
 )
 
@@ -84,7 +83,7 @@ func (m *mcpMemories) open(ctx context.Context, roots []string) (*mcp.Memory, er
 		if err != nil {
 			return nil, err
 		}
-		return &mcp.Memory{Service: kiokuv1.NewMemoryServiceClient(j), Sidecar: kiokuv1.NewAgentServiceClient(j), Agent: j.Agent}, nil
+		return &mcp.Memory{Conn: j, Agent: j.Agent}, nil
 	}
 	return nil, m.needsRoots()
 }

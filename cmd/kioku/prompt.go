@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"kioku/agent/bootstrap"
-	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
@@ -123,10 +120,7 @@ func (a *app) showPrompt(made sidecar.Prompt) error {
 	var err error
 	switch {
 	case a.JSON:
-		var text json.RawMessage
-		if text, err = (protojson.MarshalOptions{EmitDefaultValues: true}).Marshal(promptAnswer(made)); err == nil {
-			err = a.WriteJSON(text, "  ")
-		}
+		err = a.WriteJSON(promptAnswer(made), "  ")
 	case render.IsTerminal(a.Stdout):
 		_, err = fmt.Fprintln(a.Stdout, render.Clean(made.Whole()))
 	default:
@@ -146,17 +140,13 @@ func (a *app) showPrompt(made sidecar.Prompt) error {
 	return nil
 }
 
-// promptAnswer returns a prompt as the agent service returns it, but without durations, so that equal prompts are equal JSON.
-func promptAnswer(made sidecar.Prompt) *kiokuv1.AssemblePromptResponse {
-	answer := server.PromptResponse(made, func(s recall.Search) string {
-		if s.Err == nil {
-			return ""
-		}
-		return s.Err.Error()
-	})
-	answer.Recall.Took = nil
-	for _, s := range answer.Recall.Searches {
-		s.Took = nil
+// promptAnswer returns a prompt as the service answers it, but without durations, so that equal prompts are equal JSON.
+func promptAnswer(made sidecar.Prompt) server.AgentPrompt {
+	answer := server.PromptOf(made)
+	answer.Recall.Took = 0
+	answer.Recall.Searches = slices.Clone(answer.Recall.Searches)
+	for i := range answer.Recall.Searches {
+		answer.Recall.Searches[i].Took = 0
 	}
 	return answer
 }

@@ -5,37 +5,32 @@ package front
 import (
 	"net/http"
 
-	"google.golang.org/grpc"
-
 	"kioku/server/mcp"
-	"kioku/server/rest"
+	"kioku/server/op"
 	"kioku/server/web"
 )
 
 // Options are what the doors need.
 type Options struct {
-	// Conn reaches the services on behalf of the client of an HTTP request, see server.Server.Conn.
-	Conn grpc.ClientConnInterface
 	// Operations adds the routes of operations to a mux; nil adds none.
 	Operations func(*http.ServeMux)
 	// Version of the program.
 	Version string
-	// Metrics answers /metrics; nil leaves it out.
-	Metrics http.Handler
+	// Metrics returns what answers /metrics for whoever a connection knows; nil leaves it out.
+	Metrics func(conn http.RoundTripper) http.Handler
 }
 
 // New returns the handler of all doors.
 func New(opt Options) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/", rest.New(opt.Conn))
 	if opt.Operations != nil {
 		opt.Operations(mux)
 	}
 	mux.Handle("/", web.New(web.Options{Operations: mux, Version: opt.Version}))
 	if opt.Metrics != nil {
-		mux.Handle("GET /metrics", opt.Metrics)
+		mux.Handle("GET /metrics", opt.Metrics(op.Local{Handler: mux}))
 	}
-	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
+	door := mcp.NewHandler(mcp.HTTPOptions{Conn: op.Local{Handler: mux}, Version: opt.Version})
 	mux.Handle("/mcp", door)
 	mux.Handle("/mcp/{agent}", door)
 	return mux

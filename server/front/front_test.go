@@ -14,7 +14,6 @@ import (
 	"kioku"
 	"kioku/server"
 	"kioku/server/front"
-	"kioku/server/rest"
 )
 
 // newFront serves the agent ann on loopback and returns the URL.
@@ -81,7 +80,7 @@ func TestDoorsAreAtTheirPaths(t *testing.T) {
 	t.Parallel()
 	base := newFront(t)
 	for path, want := range map[string]string{
-		"/v1/agents": `"ann"`, "/v1/openapi.json": "swagger", "/mcp": "text/event-stream", "/metrics": "metrics", "/": "<!DOCTYPE html>",
+		"/v1/agents": `"ann"`, "/v1/openapi.json": "openapi", "/mcp": "text/event-stream", "/metrics": "metrics", "/": "<!DOCTYPE html>",
 		"/healthz": "alive", "/readyz": "ready", "/v1/none": `"code":"NOT_FOUND"`,
 	} {
 		if _, body := get(t, base+path, http.Header{}); !strings.Contains(body, want) {
@@ -96,8 +95,10 @@ func TestOtherSitesLinkOnlyToPages(t *testing.T) {
 	base := newFront(t)
 	link := http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Mode": {"navigate"}, "Sec-Fetch-Dest": {"document"}}
 	want := map[string]int{"/mcp": 403, "/mcp/ann": 403, "/metrics": 403, "/v1/openapi.json": 403, "/": 200, "/search?q=boiler": 200, "/map": 200}
-	for _, r := range rest.Routes() {
-		want[strings.Replace(r.Path, "{path=**}", "MEMORY.md", 1)] = 403
+	for _, o := range server.Operations() {
+		if a := o.About(); a.Method() == http.MethodGet {
+			want[strings.Replace(a.Path(), "{path...}", "MEMORY.md", 1)] = 403
+		}
 	}
 	for path, want := range want {
 		if code, body := get(t, base+path, link); code != want {

@@ -1,23 +1,21 @@
-// Package httpapi is what all doors over HTTP share: errors as JSON, JSON on one line, and the cookie of a token. Errors are JSON in the form of kioku.v1.ErrorResponse, with the HTTP status and the
-// headers that belong to it. Errors are statuses of gRPC; all doors over HTTP answer with them.
+// Package httpapi is what all doors over HTTP share: errors as JSON, with the HTTP status and the headers that belong to them, and the
+// cookie of a token. Errors are statuses of gRPC.
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // requestIDHeader is the header of a response with the id of its request. The server sets it before it calls a handler.
@@ -54,19 +52,21 @@ func WithStatus(err error, status int) error { return withStatus{err, status} }
 
 // WriteError answers with an error.
 func WriteError(w http.ResponseWriter, err error) {
-	st, httpStatus := convert(err)
-	body := response(st, w.Header().Get(requestIDHeader))
-	writeHeader(w, httpStatus, body.GetError().GetRetryAfterSeconds())
-	if line, err := MarshalLine(body, protojson.MarshalOptions{}); err == nil {
-		_, _ = w.Write(line) // a client that is gone needs none
+	body, answered := errors.AsType[*Error](err)
+	if !answered { // by an operation that was asked on behalf of the same client
+		st, httpStatus := convert(err)
+		body = response(st, w.Header().Get(requestIDHeader))
+		body.Status = httpStatus
 	}
+	writeHeader(w, body.Status, body.RetryAfter)
+	_, _ = w.Write(body.line()) // a client that is gone needs none
 }
 
 // WriteHeader sends the HTTP status and the headers that belong to an error, and returns its message, for a protocol whose errors
 // have a form of their own but are JSON too. The caller writes the body.
 func WriteHeader(w http.ResponseWriter, err error) (message string) {
 	st, httpStatus := convert(err)
-	writeHeader(w, httpStatus, response(st, "").GetError().GetRetryAfterSeconds())
+	writeHeader(w, httpStatus, response(st, "").RetryAfter)
 	return cmp.Or(st.Message(), st.Code().String())
 }
 
@@ -81,9 +81,9 @@ func convert(err error) (st *status.Status, httpStatus int) {
 }
 
 // writeHeader sends an HTTP status with the headers of an error in JSON.
-func writeHeader(w http.ResponseWriter, httpStatus int, retryAfterSeconds int32) {
+func writeHeader(w http.ResponseWriter, httpStatus int, retryAfterSeconds int) {
 	if retryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfterSeconds)))
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
 	}
 	if httpStatus == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="kioku"`)
@@ -94,34 +94,38 @@ func writeHeader(w http.ResponseWriter, httpStatus int, retryAfterSeconds int32)
 }
 
 // ErrorLine returns an error as one line of JSON, for a response that has begun.
-func ErrorLine(w http.ResponseWriter, err error) ([]byte, error) {
-	return MarshalLine(response(status.Convert(err), w.Header().Get(requestIDHeader)), protojson.MarshalOptions{})
+func ErrorLine(w http.ResponseWriter, err error) []byte {
+	return response(status.Convert(err), w.Header().Get(requestIDHeader)).line()
 }
 
 // response returns a status as it is answered.
-func response(st *status.Status, requestID string) *kiokuv1.ErrorResponse {
-	out := &kiokuv1.Error{Code: code.Code(st.Code()).String(), RequestId: requestID}
-	message := st.Message()
+func response(st *status.Status, requestID string) *Error {
+	out := &Error{Code: code.Code(st.Code()).String(), RequestID: requestID}
 	for _, detail := range st.Details() {
 		switch d := detail.(type) {
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
-				field := jsonName(v.GetField())
 				problem, _ := splitHint(v.GetDescription())
-				out.Fields = append(out.Fields, &kiokuv1.FieldProblem{Field: field, Problem: problem})
-				if rest, ok := strings.CutPrefix(message, v.GetField()+":"); ok {
-					message = field + ":" + rest
-				}
+				out.Fields = append(out.Fields, FieldProblem{v.GetField(), problem})
 			}
 		case *errdetails.ErrorInfo:
 			out.Reason = d.GetReason()
 		case *errdetails.RetryInfo:
-			out.RetryAfterSeconds = int32(math.Ceil(min(d.GetRetryDelay().AsDuration().Seconds(), math.MaxInt32)))
+			out.RetryAfter = int(math.Ceil(min(d.GetRetryDelay().AsDuration().Seconds(), math.MaxInt32)))
 		}
 	}
-	out.Message, out.Hint = splitHint(message)
+	out.Message, out.Hint = splitHint(st.Message())
 	out.Hint = cmp.Or(out.Hint, hints[st.Code()])
-	return &kiokuv1.ErrorResponse{Error: out}
+	return out
+}
+
+// line returns an error as one line of JSON.
+func (e *Error) line() []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(map[string]*Error{"error": e}) // of texts and numbers
+	return b.Bytes()
 }
 
 // hints say what to do about errors whose messages do not.
@@ -160,22 +164,4 @@ func splitHint(message string) (what, hint string) {
 		}
 	}
 	return message, ""
-}
-
-// jsonName returns the JSON name of a field as the services name it: filter[0].max_results is filter[0].maxResults.
-func jsonName(field string) string {
-	var out strings.Builder
-	upper := false
-	for _, r := range field {
-		switch {
-		case r == '_':
-			upper = true
-		case upper:
-			out.WriteRune(unicode.ToUpper(r))
-			upper = false
-		default:
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
 }

@@ -2,11 +2,10 @@ package mcp
 
 import (
 	"context"
+	"kioku/memory"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // maxCompletions is the maximum number of completions, as the protocol has it.
@@ -22,16 +21,16 @@ func (s *session) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.
 	if err != nil {
 		return out, nil // there is no memory to complete from
 	}
-	all, err := files(ctx, m, &kiokuv1.ListFilesRequest{})
+	all, err := files(ctx, m, memory.FileQuery{})
 	if err != nil {
 		return out, nil
 	}
 	for _, f := range all {
-		if !strings.HasPrefix(f.GetPath(), req.Params.Argument.Value) {
+		if !strings.HasPrefix(f.Path, req.Params.Argument.Value) {
 			continue
 		}
 		if out.Completion.Total++; len(out.Completion.Values) < maxCompletions {
-			out.Completion.Values = append(out.Completion.Values, f.GetPath())
+			out.Completion.Values = append(out.Completion.Values, f.Path)
 		}
 	}
 	out.Completion.HasMore = out.Completion.Total > maxCompletions

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
+	"kioku/server"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,11 +13,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 const (
@@ -39,8 +37,8 @@ const (
 
 // HTTPOptions are what the handler of MCP over HTTP needs.
 type HTTPOptions struct {
-	// Conn reaches the services. A call is made on behalf of the client whose HTTP request the context of the call descends from.
-	Conn grpc.ClientConnInterface
+	// Conn reaches the operations. A call is made on behalf of the client whose HTTP request the context of the call descends from.
+	Conn http.RoundTripper
 	// Version of the program.
 	Version string
 }
@@ -95,7 +93,7 @@ type agentKey struct{}
 
 // memoryOf returns the memory of an agent.
 func (h *handler) memoryOf(agent string) *Memory {
-	return &Memory{Service: kiokuv1.NewMemoryServiceClient(h.opt.Conn), Sidecar: kiokuv1.NewAgentServiceClient(h.opt.Conn), Agent: agent}
+	return &Memory{Conn: h.opt.Conn, Agent: agent}
 }
 
 // serverOf returns the server that serves a request.
@@ -130,7 +128,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveFirst serves a request outside of a session, which may open one.
 func (h *handler) serveFirst(w http.ResponseWriter, r *http.Request, b binding, isSingle bool) {
-	agent, err := choose(r.Context(), kiokuv1.NewMemoryServiceClient(h.opt.Conn), b.agent)
+	agent, err := choose(r.Context(), h.opt.Conn, b.agent)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -264,17 +262,17 @@ func credentialOf(r *http.Request) [sha256.Size]byte {
 }
 
 // choose returns the agent that a client means: the named one if it may reach it, else the only one that it may reach.
-func choose(ctx context.Context, service kiokuv1.MemoryServiceClient, named string) (string, error) {
-	resp, err := service.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
+func choose(ctx context.Context, conn http.RoundTripper, named string) (string, error) {
+	all, err := server.Notes.Agents.Call(ctx, conn, server.None{})
 	if err != nil {
 		return "", err
 	}
 	var ids []string
-	for _, a := range resp.GetAgents() {
-		if a.GetId() == named {
+	for _, a := range all {
+		if a.ID == named {
 			return named, nil
 		}
-		ids = append(ids, a.GetId())
+		ids = append(ids, a.ID)
 	}
 	switch {
 	case named != "":

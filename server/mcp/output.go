@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent/tools"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
+	"kioku/server"
 )
 
 const (
@@ -136,32 +137,32 @@ func hintText(secrets []tools.SecretOutput, hint string) string {
 }
 
 // statusText is the status of a memory for a model.
-func statusText(st *kiokuv1.StatusResponse) string {
+func statusText(st server.IndexStatus) string {
 	var b strings.Builder
-	ix := st.GetIndex()
-	fmt.Fprintf(&b, "%d files, %d chunks, %d changed files not indexed yet.\n", ix.GetFileCount(), ix.GetChunkCount(), ix.GetPendingFileCount())
-	if ix.GetLastSyncTime() == nil {
+	ix := st.Index
+	fmt.Fprintf(&b, "%d files, %d chunks, %d changed files not indexed yet.\n", ix.Files, ix.Chunks, ix.PendingFiles)
+	if ix.LastSync.IsZero() {
 		b.WriteString("The index was never in sync with the folder")
 	} else {
-		b.WriteString("Last in sync " + ix.GetLastSyncTime().AsTime().Format(time.RFC3339))
+		b.WriteString("Last in sync " + ix.LastSync.Format(time.RFC3339))
 	}
-	if st.GetSyncing() {
+	if st.Sync.Syncing {
 		b.WriteString("; a sync is running")
 	}
-	if p := st.GetProvider(); p.GetProvider() == "none" {
+	if p := st.Space; p.IsZero() {
 		b.WriteString(".\nNo embedding provider: searches go by keywords.\n")
 	} else {
-		fmt.Fprintf(&b, ".\nEmbedded by %s: %d of %d chunks.\n", strings.TrimSpace(p.GetProvider()+" "+p.GetModel()), st.GetEmbeddedChunkCount(), ix.GetChunkCount())
+		fmt.Fprintf(&b, ".\nEmbedded by %s: %d of %d chunks.\n", strings.TrimSpace(p.Provider+" "+p.Model), st.Embedded, ix.Chunks)
 	}
-	skipped := st.GetSkipped()
+	skipped := st.Skipped
 	for _, f := range skipped[:min(maxSkipped, len(skipped))] {
-		b.WriteString("Skipped " + f.GetPath() + ": " + f.GetReason() + "\n")
+		b.WriteString("Skipped " + f.Path + ": " + f.Reason + "\n")
 	}
 	if more := len(skipped) - maxSkipped; more > 0 {
 		fmt.Fprintf(&b, "and %d more skipped files\n", more)
 	}
-	for _, d := range st.GetDegraded() {
-		fmt.Fprintf(&b, "Degraded (%s): %s\n", d.GetCode(), d.GetText())
+	for _, d := range st.Degraded {
+		fmt.Fprintf(&b, "Degraded (%s): %s\n", d.Code, d.Text)
 	}
 	return b.String()
 }
@@ -177,7 +178,7 @@ type linksResult struct {
 // link is a link of a [linksResult].
 type link struct {
 	From string `json:"from"`
-	Line int32  `json:"line"`
+	Line int    `json:"line"`
 	Text string `json:"text,omitempty"`
 	// To is the path of the note, or what the link names if there is no such note.
 	To      string `json:"to"`
@@ -185,23 +186,23 @@ type link struct {
 }
 
 // linksOf returns the output for the links of a file.
-func linksOf(l *kiokuv1.Links) linksResult {
-	out := linksResult{Path: l.GetPath(), Truncated: l.GetTruncated()}
-	convert := func(from []*kiokuv1.Link) []link {
+func linksOf(l memory.Links) linksResult {
+	out := linksResult{Path: l.Path}
+	convert := func(from []memory.Link) []link {
 		if len(from) > maxLinks {
 			from, out.Truncated = from[:maxLinks], true
 		}
 		to := []link{}
 		for _, l := range from {
-			one := link{From: l.GetFromPath(), Line: l.GetLine(), Text: l.GetText(), To: l.GetToPath()}
+			one := link{From: l.From, Line: l.Line, Text: l.Text, To: l.To}
 			if one.To == "" {
-				one.To, one.Missing = l.GetTarget(), true
+				one.To, one.Missing = l.Target, true
 			}
 			to = append(to, one)
 		}
 		return to
 	}
-	out.Outgoing, out.Incoming = convert(l.GetOutgoing()), convert(l.GetIncoming())
+	out.Outgoing, out.Incoming = convert(l.Out), convert(l.In)
 	return out
 }
 

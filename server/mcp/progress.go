@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"kioku/indexer"
+	"kioku/server"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // progressPause is the shortest time between two notifications of progress.
@@ -17,25 +16,18 @@ const progressPause = 100 * time.Millisecond
 
 // syncIndex brings the index up to date and tells the client how far that is, if it wants to know. It ends with ctx. It neither
 // rebuilds an index that was made with other settings nor waits for an embedding provider.
-func syncIndex(ctx context.Context, c *call) (*kiokuv1.SyncReport, error) {
-	stream, err := c.memory.Service.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.memory.Agent, NoRebuild: true})
-	if err != nil {
-		return nil, err
-	}
+func syncIndex(ctx context.Context, c *call) error {
 	p := &progress{call: c}
-	for {
-		resp, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New("the service ended")
+	for step, err := range server.Notes.Sync.Call(ctx, c.memory.Conn, server.SyncIndex{OfAgent: c.memory.of(), SyncOptions: indexer.SyncOptions{NoRebuild: true}}) {
+		switch {
+		case err != nil:
+			return err
+		case step.Report != nil:
+			return nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		if resp.GetReport() != nil {
-			return resp.GetReport(), nil
-		}
-		p.tell(ctx, resp.GetProgress())
+		p.tell(ctx, step.Progress)
 	}
+	return errors.New("the service ended")
 }
 
 // progress tells the client of a call how far it is.
@@ -50,17 +42,17 @@ type progress struct {
 }
 
 // tell tells one step, unless the last one has just been told or the client did not ask. The value never falls.
-func (p *progress) tell(ctx context.Context, step *kiokuv1.Progress) {
+func (p *progress) tell(ctx context.Context, step *indexer.Progress) {
 	token := p.call.Params.GetProgressToken()
 	if token == nil {
 		return
 	}
-	if step.GetPhase() != p.phase {
-		p.phase, p.before = step.GetPhase(), p.value
+	if step.Phase != p.phase {
+		p.phase, p.before = step.Phase, p.value
 	}
-	done, total := step.GetDoneFileCount(), step.GetTotalFileCount()
-	if step.GetEmbedTotalCount() > 0 {
-		done, total = step.GetEmbeddedCount(), step.GetEmbedTotalCount()
+	done, total := step.FilesDone, step.FilesTotal
+	if step.EmbedTotal > 0 {
+		done, total = step.Embedded, step.EmbedTotal
 	}
 	value := p.before + float64(done)
 	if value <= p.value || time.Since(p.at) < progressPause && done < total {

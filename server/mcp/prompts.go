@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kioku/agent/flush"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // Names of the prompts.
@@ -45,13 +45,13 @@ func (s *session) recallPrompt(ctx context.Context, req *sdk.GetPromptRequest) (
 	if err != nil {
 		return nil, errors.New(message(err))
 	}
-	resp, err := m.Sidecar.Recall(ctx, &kiokuv1.RecallRequest{Agent: m.Agent, Message: question})
+	resp, err := server.Beside.Recall.Call(ctx, m.Conn, server.RecallFor{OfAgent: m.of(), Message: question})
 	if err != nil {
 		return nil, errors.New(message(err))
 	}
 	said := question
-	if resp.GetBlock() != "" {
-		said = resp.GetBlock() + "\n\n" + question
+	if resp.Block != "" {
+		said = resp.Block + "\n\n" + question
 	}
 	return ofUser("Memories for: "+question, said), nil
 }

@@ -15,7 +15,7 @@ import (
 
 	"kioku/agent/tools"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 const (
@@ -106,9 +106,9 @@ func (s *session) readStatus(ctx context.Context, req *sdk.ReadResourceRequest) 
 	if ask != nil {
 		return ask, nil
 	}
-	var st *kiokuv1.StatusResponse
+	var st server.IndexStatus
 	if err == nil {
-		st, err = m.Service.Status(ctx, &kiokuv1.StatusRequest{Agent: m.Agent})
+		st, err = server.Notes.Status.Call(ctx, m.Conn, m.of())
 	}
 	if err != nil {
 		return nil, errors.New(message(err))
@@ -218,18 +218,18 @@ func (s *session) refresh(ctx context.Context, m *Memory) error {
 // curated returns MEMORY.md and the latest daily notes, as resources by URI.
 func curated(ctx context.Context, m *Memory) (map[string]*sdk.Resource, error) {
 	out := map[string]*sdk.Resource{}
-	add := func(f *kiokuv1.File, title, description string) {
-		uri := uriOf(f.GetPath())
+	add := func(f memory.File, title, description string) {
+		uri := uriOf(f.Path)
 		out[uri] = &sdk.Resource{
-			URI: uri, Name: f.GetPath(), Title: title, Description: description, MIMEType: markdown,
+			URI: uri, Name: f.Path, Title: title, Description: description, MIMEType: markdown,
 		}
 	}
-	top, err := files(ctx, m, &kiokuv1.ListFilesRequest{Glob: longTerm})
+	top, err := files(ctx, m, memory.FileQuery{Glob: longTerm})
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range top {
-		if f.GetPath() == longTerm {
+		if f.Path == longTerm {
 			add(f, "Long-term memory", "What stays true.")
 		}
 	}
@@ -238,29 +238,29 @@ func curated(ctx context.Context, m *Memory) (map[string]*sdk.Resource, error) {
 		return nil, err
 	}
 	for _, f := range daily {
-		add(f, "Notes of "+f.GetDate(), "Daily notes.")
+		add(f, "Notes of "+f.Date, "Daily notes.")
 	}
 	return out, nil
 }
 
 // latestDaily returns the daily notes of the latest days that have any.
-func latestDaily(ctx context.Context, m *Memory) ([]*kiokuv1.File, error) {
-	var daily []*kiokuv1.File
+func latestDaily(ctx context.Context, m *Memory) ([]memory.File, error) {
+	var daily []memory.File
 	for _, since := range []string{time.Now().AddDate(0, -1, 0).Format(time.DateOnly), ""} {
-		found, err := files(ctx, m, &kiokuv1.ListFilesRequest{Glob: dailyFolder + "**", Since: since})
+		found, err := files(ctx, m, memory.FileQuery{Glob: dailyFolder + "**", Filter: memory.Filter{Since: since}})
 		if err != nil {
 			return nil, err
 		}
-		daily = slices.DeleteFunc(found, func(f *kiokuv1.File) bool { return !isDaily(f) })
-		slices.SortStableFunc(daily, func(a, b *kiokuv1.File) int { return cmp.Compare(b.GetDate(), a.GetDate()) })
+		daily = slices.DeleteFunc(found, func(f memory.File) bool { return !isDaily(f) })
+		slices.SortStableFunc(daily, func(a, b memory.File) int { return cmp.Compare(b.Date, a.Date) })
 		if days(daily) >= latestDays {
 			break
 		}
 	}
 	last := ""
 	for i, n := 0, 0; i < len(daily); i++ {
-		if daily[i].GetDate() != last {
-			last = daily[i].GetDate()
+		if daily[i].Date != last {
+			last = daily[i].Date
 			n++
 		}
 		if n > latestDays {
@@ -271,29 +271,29 @@ func latestDaily(ctx context.Context, m *Memory) ([]*kiokuv1.File, error) {
 }
 
 // days returns the number of days of files that are sorted by their days.
-func days(of []*kiokuv1.File) int {
-	return len(slices.CompactFunc(slices.Clone(of), func(a, b *kiokuv1.File) bool { return a.GetDate() == b.GetDate() }))
+func days(of []memory.File) int {
+	return len(slices.CompactFunc(slices.Clone(of), func(a, b memory.File) bool { return a.Date == b.Date }))
 }
 
 // isDaily reports whether a file is a daily note: named for its day, in the folder of daily notes.
-func isDaily(f *kiokuv1.File) bool {
-	return f.GetDate() != "" && isDailyPath(f.GetPath()) && strings.HasPrefix(path.Base(f.GetPath()), f.GetDate())
+func isDaily(f memory.File) bool {
+	return f.Date != "" && isDailyPath(f.Path) && strings.HasPrefix(path.Base(f.Path), f.Date)
 }
 
 // isDailyPath reports whether a path is one of a daily note.
 func isDailyPath(name string) bool { return strings.HasPrefix(name, dailyFolder) }
 
-// files returns all files that a request selects.
-func files(ctx context.Context, m *Memory, req *kiokuv1.ListFilesRequest) ([]*kiokuv1.File, error) {
-	req.Agent, req.PageSize = m.Agent, 10_000
-	var all []*kiokuv1.File
+// files returns all files that a query selects.
+func files(ctx context.Context, m *Memory, q memory.FileQuery) ([]memory.File, error) {
+	q.Limit = 10_000
+	var all []memory.File
 	for {
-		resp, err := m.Service.ListFiles(ctx, req)
+		list, err := server.Notes.List.Call(ctx, m.Conn, server.ListNotes{OfAgent: m.of(), FileQuery: q})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, resp.GetFiles()...)
-		if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+		all = append(all, list.Files...)
+		if q.After = list.Next; q.After == "" {
 			return all, nil
 		}
 	}

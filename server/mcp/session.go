@@ -5,6 +5,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -12,21 +13,22 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kioku/client"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // Memory is the memory of one agent, and what runs beside the agent.
 type Memory struct {
-	// Service is the memory service.
-	Service kiokuv1.MemoryServiceClient
-	// Sidecar is the agent service, which recalls.
-	Sidecar kiokuv1.AgentServiceClient
+	// Conn reaches the operations on it.
+	Conn http.RoundTripper
 	// Agent is the id of the agent; empty means the only one that the caller may reach.
 	Agent string
 }
 
 // client returns the memory as the tools of package agent use it.
-func (m *Memory) client() *client.Messages { return client.OverMessages(m.Service, m.Agent) }
+func (m *Memory) client() *client.Client { return client.Over(m.Conn, m.Agent) }
+
+// of returns the part of a request that names the agent.
+func (m *Memory) of() server.OfAgent { return server.OfAgent{Agent: m.Agent} }
 
 // ErrNeedsRoots reports that nothing says which folder is the memory, unless the client's roots do.
 var ErrNeedsRoots = errors.New("no workspace is set, and the client names no folder (root) that is or contains one; start kioku mcp with " +

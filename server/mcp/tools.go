@@ -8,11 +8,11 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"google.golang.org/grpc/status"
 
 	"kioku/agent/tools"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+	"kioku/server/op"
 )
 
 // call is one call of a tool.
@@ -63,8 +63,8 @@ func failure(err error) *sdk.CallToolResult {
 // message returns what an error says to a model, and what can be done.
 func message(err error) string {
 	said := err.Error()
-	if st, ok := status.FromError(err); ok {
-		said = st.Message()
+	if failed, ok := errors.AsType[*op.Error](err); ok {
+		said = failed.Message
 	}
 	advice := ""
 	switch {
@@ -103,7 +103,7 @@ func search(ctx context.Context, c *call) (any, string, error) {
 	if len(out.Results) == 0 && lags(out) {
 		waiting, cancel := context.WithTimeout(ctx, waitForIndex)
 		defer cancel()
-		if _, err := syncIndex(waiting, c); err == nil {
+		if syncIndex(waiting, c) == nil {
 			if out, err = invoke[tools.SearchOutput](ctx, c); err != nil {
 				return nil, "", err
 			}
@@ -146,10 +146,10 @@ func links(ctx context.Context, c *call) (any, string, error) {
 	if err := tools.Decode(c.input(), &in); err != nil {
 		return nil, "", err
 	}
-	resp, err := c.memory.Service.ListLinks(ctx, &kiokuv1.ListLinksRequest{Agent: c.memory.Agent, Path: in.Path})
+	found, err := server.Notes.Links.Call(ctx, c.memory.Conn, server.AgentPath{OfAgent: c.memory.of(), Path: in.Path})
 	if err != nil {
 		return nil, "", err
 	}
-	out := linksOf(resp.GetLinks())
+	out := linksOf(found)
 	return out, out.text(), nil
 }

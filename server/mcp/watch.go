@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"context"
+	"kioku"
+	"kioku/indexer"
+	"kioku/server"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 const (
@@ -67,37 +68,33 @@ func (s *session) followForever(ctx context.Context, m *Memory, begun func()) {
 func (s *session) follow(ctx context.Context, m *Memory, begun func(), afterGap bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events, err := m.Service.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: m.Agent})
+	events, err := server.Notes.Events.Open(ctx, m.Conn, m.of())
 	if err != nil {
-		return
-	}
-	if _, err := events.Header(); err != nil {
 		return
 	}
 	begun()
 	if afterGap {
 		s.changed(ctx, m, nil)
 	}
-	for {
-		resp, err := events.Recv()
+	for e, err := range events {
 		if err != nil {
 			return
 		}
-		if e := resp.GetEvent(); e.GetPath() != "" && (e.GetKind() == "file_indexed" || e.GetKind() == "file_removed") {
-			s.changed(ctx, m, e)
+		if e.Path != "" && (e.Kind == indexer.FileIndexed || e.Kind == indexer.FileRemoved) {
+			s.changed(ctx, m, &e)
 		}
 	}
 }
 
 // changed tells the client what an event changes: the note, and the list if a curated note came or went. Without an event all
 // notes of the list may have changed.
-func (s *session) changed(ctx context.Context, m *Memory, e *kiokuv1.Event) {
+func (s *session) changed(ctx context.Context, m *Memory, e *kioku.Event) {
 	uris := s.uris()
 	comesOrGoes := e == nil
 	if e != nil {
-		uris = []string{uriOf(e.GetPath())}
-		inList := e.GetPath() == longTerm || isDailyPath(e.GetPath())
-		comesOrGoes = inList && s.isListed(uris[0]) == (e.GetKind() == "file_removed")
+		uris = []string{uriOf(e.Path)}
+		inList := e.Path == longTerm || isDailyPath(e.Path)
+		comesOrGoes = inList && s.isListed(uris[0]) == (e.Kind == indexer.FileRemoved)
 	}
 	if comesOrGoes {
 		_ = s.refresh(ctx, m) // if it fails, the next event or request does it

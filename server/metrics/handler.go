@@ -11,30 +11,30 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 	"kioku/server/httpapi"
 )
 
 // errOnlyRead is why a request is refused that would change metrics.
 var errOnlyRead = httpapi.WithStatus(status.Error(codes.Unimplemented, "metrics are only read; use GET"), http.StatusMethodNotAllowed)
 
-// Handler returns what answers /metrics, in the text format of Prometheus or OpenMetrics. The client knows who asks: a caller
+// Handler returns what answers /metrics, in the text format of Prometheus or OpenMetrics. conn knows who asks: a caller
 // gets the metrics of the agents that it may list.
-func (m *Metrics) Handler(client kiokuv1.MemoryServiceClient) http.Handler {
+func (m *Metrics) Handler(conn http.RoundTripper) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			httpapi.WriteError(w, errOnlyRead)
 			return
 		}
-		listed, err := client.ListAgents(r.Context(), &kiokuv1.ListAgentsRequest{})
+		listed, err := server.Notes.Agents.Call(r.Context(), conn, server.None{})
 		if err != nil {
 			httpapi.WriteError(w, err)
 			return
 		}
 		agents := map[string]bool{}
-		for _, a := range listed.GetAgents() {
-			agents[a.GetId()] = true
+		for _, a := range listed {
+			agents[a.ID] = true
 		}
 		promhttp.HandlerFor(m.gatherer(r.Context(), agents), promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
 	})

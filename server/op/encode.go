@@ -69,6 +69,11 @@ func writeAnswer(w http.ResponseWriter, r *http.Request, out any) error {
 	if err != nil {
 		return err
 	}
+	return writeBody(w, r, body)
+}
+
+// writeBody writes an answer that is JSON.
+func writeBody(w http.ResponseWriter, r *http.Request, body []byte) error {
 	header := w.Header()
 	header.Set("Content-Type", jsonType)
 	header.Set("Cache-Control", "no-store")
@@ -125,7 +130,9 @@ type (
 )
 
 // OnReady returns a context of a stream whose client is told by ready that nothing is missed from then on.
-func OnReady(ctx context.Context, ready func()) context.Context { return context.WithValue(ctx, readyKey{}, ready) }
+func OnReady(ctx context.Context, ready func()) context.Context {
+	return context.WithValue(ctx, readyKey{}, ready)
+}
 
 // errorsKey is the key of what is told of errors.
 type errorsKey struct{}
@@ -268,10 +275,7 @@ func (s *partWriter) fail(w http.ResponseWriter, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
-	line, encodeErr := httpapi.ErrorLine(w, err)
-	if encodeErr != nil {
-		return nil
-	}
+	line := httpapi.ErrorLine(w, err)
 	if s.events {
 		line = append([]byte("event: failure\ndata: "), append(line, '\n')...)
 	}

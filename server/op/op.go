@@ -52,6 +52,8 @@ type Any interface {
 	About() About
 	// Run does it: in is of the type In, and what is yielded of the type Out.
 	Run(ctx context.Context, in any) iter.Seq2[any, error]
+	// Via returns the operation that asks whoever f reaches to do it.
+	Via(f Forward) Any
 	serve(w http.ResponseWriter, r *http.Request, in any) error
 }
 
@@ -90,6 +92,51 @@ func (s Stream[In, Out]) About() About {
 	return About{s.Name, s.Route, s.Right, s.Doc, reflect.TypeFor[In](), reflect.TypeFor[Out](), true}
 }
 
+// Forward says how operations are done by another service.
+type Forward struct {
+	// Conn reaches it.
+	Conn http.RoundTripper
+	// Permit checks a request, and completes it: in points to it.
+	Permit func(ctx context.Context, a About, in any) error
+	// Failed returns what a caller is told about an error of the other service.
+	Failed func(error) error
+}
+
+// Via implements Any.
+func (o Op[In, Out]) Via(f Forward) Any {
+	return New(o.Name, o.Route, o.Right, o.Doc, func(ctx context.Context, in In) (out Out, err error) {
+		if err = f.Permit(ctx, o.About(), &in); err != nil {
+			return out, err
+		}
+		out, err = o.Call(ctx, f.Conn, in)
+		return out, f.Failed(err)
+	})
+}
+
+// Via implements Any.
+func (s Stream[In, Out]) Via(f Forward) Any {
+	return NewStream(s.Name, s.Route, s.Right, s.Doc, func(ctx context.Context, in In) iter.Seq2[Out, error] {
+		return func(yield func(Out, error) bool) {
+			var none Out
+			if err := f.Permit(ctx, s.About(), &in); err != nil {
+				yield(none, err)
+				return
+			}
+			parts, err := s.Open(ctx, f.Conn, in)
+			if err != nil {
+				yield(none, f.Failed(err))
+				return
+			}
+			Ready(ctx)
+			for part, err := range parts {
+				if !yield(part, f.Failed(err)) {
+					return
+				}
+			}
+		}
+	})
+}
+
 // Around does what a server does around an operation: it finds out who calls, admits the call, runs it, and answers with its error.
 type Around func(w http.ResponseWriter, r *http.Request, a About, in any, run func(context.Context) error)
 
@@ -98,6 +145,10 @@ func Handler(mux *http.ServeMux, around Around, refuse func(http.ResponseWriter,
 	for _, o := range ops {
 		a := o.About()
 		mux.HandleFunc(a.Route, func(w http.ResponseWriter, r *http.Request) {
+			if a.Stream && r.Method == http.MethodHead {
+				refuse(w, r, noRoute(w, r, ops))
+				return
+			}
 			in := reflect.New(a.In)
 			if err := decode(r, a, in.Elem()); err != nil {
 				refuse(w, r, err)

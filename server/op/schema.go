@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -131,8 +130,3 @@ var errorSchema = func() *jsonschema.Schema {
 	}
 	return s
 }()
-
-// ServeOpenAPI answers the document of operations.
-func ServeOpenAPI(document []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { _ = writeAnswer(w, r, json.RawMessage(document)) }
-}

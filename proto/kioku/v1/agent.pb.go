@@ -16,7 +16,6 @@
 package kiokuv1
 
 import (
-	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -311,7 +310,7 @@ type AssemblePromptRequest struct {
 	NoRecall bool `protobuf:"varint,12,opt,name=no_recall,json=noRecall,proto3" json:"no_recall,omitempty"`
 	// Time of the turn. The service's time zone decides its day. Unset means the service's clock.
 	AskTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=ask_time,json=askTime,proto3" json:"ask_time,omitempty"`
-	// Name of the conversation, chosen by the agent, for ListTurns; may be empty.
+	// Name of the conversation, chosen by the agent, for the record of turns; may be empty.
 	Session string `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
 	// Who wrote the message. Unset means the owner, or in a group somebody unknown.
 	Author *Author `protobuf:"bytes,15,opt,name=author,proto3" json:"author,omitempty"`
@@ -1098,11 +1097,7 @@ type RecalledMemory struct {
 	// How well its words fit, in [0,1]; 0 if none do.
 	TextScore float64 `protobuf:"fixed64,12,opt,name=text_score,json=textScore,proto3" json:"text_score,omitempty"`
 	// As in SearchResult.
-	Channel string `protobuf:"bytes,13,opt,name=channel,proto3" json:"channel,omitempty"`
-	// As in SearchResult.
-	Author *Author `protobuf:"bytes,14,opt,name=author,proto3" json:"author,omitempty"`
-	// As in SearchResult.
-	MoreAuthors   []*Author `protobuf:"bytes,15,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
+	Origin        *Origin `protobuf:"bytes,16,opt,name=origin,proto3" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1221,23 +1216,9 @@ func (x *RecalledMemory) GetTextScore() float64 {
 	return 0
 }
 
-func (x *RecalledMemory) GetChannel() string {
+func (x *RecalledMemory) GetOrigin() *Origin {
 	if x != nil {
-		return x.Channel
-	}
-	return ""
-}
-
-func (x *RecalledMemory) GetAuthor() *Author {
-	if x != nil {
-		return x.Author
-	}
-	return nil
-}
-
-func (x *RecalledMemory) GetMoreAuthors() []*Author {
-	if x != nil {
-		return x.MoreAuthors
+		return x.Origin
 	}
 	return nil
 }
@@ -2471,8 +2452,8 @@ func (x *CommitFlushResponse) GetWarning() string {
 type StoredNote struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Path and line; empty if the note was refused.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	Line int32  `protobuf:"varint,2,opt,name=line,proto3" json:"line,omitempty"`
+	Path      string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	StartLine int32  `protobuf:"varint,2,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
 	// The note was in memory already.
 	Deduplicated bool `protobuf:"varint,3,opt,name=deduplicated,proto3" json:"deduplicated,omitempty"`
 	// Why the note is not stored; empty if it is. The other notes are stored all the same.
@@ -2520,9 +2501,9 @@ func (x *StoredNote) GetPath() string {
 	return ""
 }
 
-func (x *StoredNote) GetLine() int32 {
+func (x *StoredNote) GetStartLine() int32 {
 	if x != nil {
-		return x.Line
+		return x.StartLine
 	}
 	return 0
 }
@@ -3706,601 +3687,11 @@ func (x *CallToolResponse) GetFailed() bool {
 	return false
 }
 
-type ListTurnsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the only agent that the caller may reach.
-	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Only turns of this conversation. Empty means all.
-	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
-	// First day, YYYY-MM-DD, in the service's time zone; empty means no bound.
-	Since string `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
-	// Last day; empty means no bound.
-	Until string `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
-	// Maximum number of turns, at most 200; 0 means 50.
-	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the response before; empty for the first page.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListTurnsRequest) Reset() {
-	*x = ListTurnsRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[42]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListTurnsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListTurnsRequest) ProtoMessage() {}
-
-func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[42]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListTurnsRequest.ProtoReflect.Descriptor instead.
-func (*ListTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{42}
-}
-
-func (x *ListTurnsRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-func (x *ListTurnsRequest) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *ListTurnsRequest) GetSince() string {
-	if x != nil {
-		return x.Since
-	}
-	return ""
-}
-
-func (x *ListTurnsRequest) GetUntil() string {
-	if x != nil {
-		return x.Until
-	}
-	return ""
-}
-
-func (x *ListTurnsRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListTurnsRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type ListTurnsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Turns, the latest first.
-	Turns []*Turn `protobuf:"bytes,1,rep,name=turns,proto3" json:"turns,omitempty"`
-	// Token of the next page; empty on the last one.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Conversations that the record has, the one with the latest turn first, at most 500; only on the first page.
-	Sessions []*TurnSession `protobuf:"bytes,3,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// Turns are recorded. If not, turns.keep is off.
-	Kept bool `protobuf:"varint,4,opt,name=kept,proto3" json:"kept,omitempty"`
-	// The messages of users are recorded too.
-	MessagesKept  bool `protobuf:"varint,5,opt,name=messages_kept,json=messagesKept,proto3" json:"messages_kept,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListTurnsResponse) Reset() {
-	*x = ListTurnsResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[43]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListTurnsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListTurnsResponse) ProtoMessage() {}
-
-func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[43]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListTurnsResponse.ProtoReflect.Descriptor instead.
-func (*ListTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{43}
-}
-
-func (x *ListTurnsResponse) GetTurns() []*Turn {
-	if x != nil {
-		return x.Turns
-	}
-	return nil
-}
-
-func (x *ListTurnsResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
-func (x *ListTurnsResponse) GetSessions() []*TurnSession {
-	if x != nil {
-		return x.Sessions
-	}
-	return nil
-}
-
-func (x *ListTurnsResponse) GetKept() bool {
-	if x != nil {
-		return x.Kept
-	}
-	return false
-}
-
-func (x *ListTurnsResponse) GetMessagesKept() bool {
-	if x != nil {
-		return x.MessagesKept
-	}
-	return false
-}
-
-// TurnSession is a conversation with turns in the record.
-type TurnSession struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the conversation; empty for turns of none.
-	Session string `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
-	// Its turns, in number.
-	TurnCount int32 `protobuf:"varint,2,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
-	// Time of the first one in the record.
-	FirstTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=first_time,json=firstTime,proto3" json:"first_time,omitempty"`
-	// Time of the last one.
-	LastTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
-	// Channel of the last one.
-	Channel       string `protobuf:"bytes,5,opt,name=channel,proto3" json:"channel,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TurnSession) Reset() {
-	*x = TurnSession{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[44]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TurnSession) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TurnSession) ProtoMessage() {}
-
-func (x *TurnSession) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[44]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TurnSession.ProtoReflect.Descriptor instead.
-func (*TurnSession) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{44}
-}
-
-func (x *TurnSession) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *TurnSession) GetTurnCount() int32 {
-	if x != nil {
-		return x.TurnCount
-	}
-	return 0
-}
-
-func (x *TurnSession) GetFirstTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.FirstTime
-	}
-	return nil
-}
-
-func (x *TurnSession) GetLastTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LastTime
-	}
-	return nil
-}
-
-func (x *TurnSession) GetChannel() string {
-	if x != nil {
-		return x.Channel
-	}
-	return ""
-}
-
-// Turn is what was done for an agent once: a prompt was made, or something was recalled, flushed or compacted.
-type Turn struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique in the record.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Time at which it happened.
-	Time *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
-	// "prompt", "recall", "flush" or "compaction".
-	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Name of the conversation; may be empty.
-	Session string `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
-	// Channel of the conversation.
-	Channel string `protobuf:"bytes,5,opt,name=channel,proto3" json:"channel,omitempty"`
-	// The conversation counts as a group.
-	Group bool `protobuf:"varint,6,opt,name=group,proto3" json:"group,omitempty"`
-	// Name of the agent's model; empty if it was not said.
-	Model string `protobuf:"bytes,7,opt,name=model,proto3" json:"model,omitempty"`
-	// Extent of the prompt, as in AssemblePromptRequest.
-	Mode string `protobuf:"bytes,8,opt,name=mode,proto3" json:"mode,omitempty"`
-	// Message of the user; empty if messages are not recorded.
-	Message string `protobuf:"bytes,9,opt,name=message,proto3" json:"message,omitempty"`
-	// Layers of the prompt.
-	Layers []*PromptLayer `protobuf:"bytes,10,rep,name=layers,proto3" json:"layers,omitempty"`
-	// Tokens of the prompt.
-	Tokens int32 `protobuf:"varint,11,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Budget of the prompt; 0 means no limit.
-	BudgetTokens int32 `protobuf:"varint,12,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
-	// The prompt exceeds the budget although nothing is left to cut.
-	OverBudget bool `protobuf:"varint,13,opt,name=over_budget,json=overBudget,proto3" json:"over_budget,omitempty"`
-	// Parts that the budget shortened.
-	Cuts []*PromptCut `protobuf:"bytes,14,rep,name=cuts,proto3" json:"cuts,omitempty"`
-	// What was recalled, without texts; the query is empty if messages are not recorded. Memories of agents that the caller may not
-	// reach are left out.
-	Recall *RecallReport `protobuf:"bytes,15,opt,name=recall,proto3" json:"recall,omitempty"`
-	// The flush; only of kind "flush".
-	Flush *TurnFlush `protobuf:"bytes,16,opt,name=flush,proto3" json:"flush,omitempty"`
-	// The compaction; only of kind "compaction".
-	Compaction    *TurnCompaction `protobuf:"bytes,17,opt,name=compaction,proto3" json:"compaction,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Turn) Reset() {
-	*x = Turn{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[45]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Turn) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Turn) ProtoMessage() {}
-
-func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[45]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Turn.ProtoReflect.Descriptor instead.
-func (*Turn) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{45}
-}
-
-func (x *Turn) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Turn) GetTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Time
-	}
-	return nil
-}
-
-func (x *Turn) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *Turn) GetSession() string {
-	if x != nil {
-		return x.Session
-	}
-	return ""
-}
-
-func (x *Turn) GetChannel() string {
-	if x != nil {
-		return x.Channel
-	}
-	return ""
-}
-
-func (x *Turn) GetGroup() bool {
-	if x != nil {
-		return x.Group
-	}
-	return false
-}
-
-func (x *Turn) GetModel() string {
-	if x != nil {
-		return x.Model
-	}
-	return ""
-}
-
-func (x *Turn) GetMode() string {
-	if x != nil {
-		return x.Mode
-	}
-	return ""
-}
-
-func (x *Turn) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
-func (x *Turn) GetLayers() []*PromptLayer {
-	if x != nil {
-		return x.Layers
-	}
-	return nil
-}
-
-func (x *Turn) GetTokens() int32 {
-	if x != nil {
-		return x.Tokens
-	}
-	return 0
-}
-
-func (x *Turn) GetBudgetTokens() int32 {
-	if x != nil {
-		return x.BudgetTokens
-	}
-	return 0
-}
-
-func (x *Turn) GetOverBudget() bool {
-	if x != nil {
-		return x.OverBudget
-	}
-	return false
-}
-
-func (x *Turn) GetCuts() []*PromptCut {
-	if x != nil {
-		return x.Cuts
-	}
-	return nil
-}
-
-func (x *Turn) GetRecall() *RecallReport {
-	if x != nil {
-		return x.Recall
-	}
-	return nil
-}
-
-func (x *Turn) GetFlush() *TurnFlush {
-	if x != nil {
-		return x.Flush
-	}
-	return nil
-}
-
-func (x *Turn) GetCompaction() *TurnCompaction {
-	if x != nil {
-		return x.Compaction
-	}
-	return nil
-}
-
-// TurnFlush is what came of a flush.
-type TurnFlush struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// "done", "skipped" or "failed".
-	Outcome string `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// Why it is not done; empty if it is.
-	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Messages that were covered.
-	CoveredCount int32 `protobuf:"varint,3,opt,name=covered_count,json=coveredCount,proto3" json:"covered_count,omitempty"`
-	// Messages that are not covered.
-	UncoveredCount int32 `protobuf:"varint,4,opt,name=uncovered_count,json=uncoveredCount,proto3" json:"uncovered_count,omitempty"`
-	// Notes that were stored or refused.
-	Notes         []*StoredNote `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TurnFlush) Reset() {
-	*x = TurnFlush{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[46]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TurnFlush) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TurnFlush) ProtoMessage() {}
-
-func (x *TurnFlush) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[46]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TurnFlush.ProtoReflect.Descriptor instead.
-func (*TurnFlush) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{46}
-}
-
-func (x *TurnFlush) GetOutcome() string {
-	if x != nil {
-		return x.Outcome
-	}
-	return ""
-}
-
-func (x *TurnFlush) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *TurnFlush) GetCoveredCount() int32 {
-	if x != nil {
-		return x.CoveredCount
-	}
-	return 0
-}
-
-func (x *TurnFlush) GetUncoveredCount() int32 {
-	if x != nil {
-		return x.UncoveredCount
-	}
-	return 0
-}
-
-func (x *TurnFlush) GetNotes() []*StoredNote {
-	if x != nil {
-		return x.Notes
-	}
-	return nil
-}
-
-// TurnCompaction is what came of a compaction.
-type TurnCompaction struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tokens of the messages before.
-	TokensBefore int32 `protobuf:"varint,1,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
-	// Tokens after.
-	TokensAfter int32 `protobuf:"varint,2,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
-	// Why nothing was compacted; empty if it was.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TurnCompaction) Reset() {
-	*x = TurnCompaction{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[47]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TurnCompaction) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TurnCompaction) ProtoMessage() {}
-
-func (x *TurnCompaction) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[47]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TurnCompaction.ProtoReflect.Descriptor instead.
-func (*TurnCompaction) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{47}
-}
-
-func (x *TurnCompaction) GetTokensBefore() int32 {
-	if x != nil {
-		return x.TokensBefore
-	}
-	return 0
-}
-
-func (x *TurnCompaction) GetTokensAfter() int32 {
-	if x != nil {
-		return x.TokensAfter
-	}
-	return 0
-}
-
-func (x *TurnCompaction) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
 var File_kioku_v1_agent_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x14kioku/v1/agent.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15kioku/v1/memory.proto\"\xd3\x02\n" +
+	"\x14kioku/v1/agent.proto\x12\bkioku.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15kioku/v1/memory.proto\"\xd3\x02\n" +
 	"\vChatMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
@@ -4400,7 +3791,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x05query\x18\x03 \x01(\tR\x05query\x12\x18\n" +
 	"\askipped\x18\x04 \x01(\tR\askipped\x122\n" +
 	"\bsearches\x18\x05 \x03(\v2\x16.kioku.v1.RecallSearchR\bsearches\x12-\n" +
-	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xb3\x03\n" +
+	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\x95\x03\n" +
 	"\x0eRecalledMemory\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06shared\x18\x02 \x01(\bR\x06shared\x12\x12\n" +
@@ -4416,10 +3807,8 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	" \x01(\tR\x06reason\x12!\n" +
 	"\fvector_score\x18\v \x01(\x01R\vvectorScore\x12\x1d\n" +
 	"\n" +
-	"text_score\x18\f \x01(\x01R\ttextScore\x12\x18\n" +
-	"\achannel\x18\r \x01(\tR\achannel\x12(\n" +
-	"\x06author\x18\x0e \x01(\v2\x10.kioku.v1.AuthorR\x06author\x123\n" +
-	"\fmore_authors\x18\x0f \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"\xcd\x01\n" +
+	"text_score\x18\f \x01(\x01R\ttextScore\x12(\n" +
+	"\x06origin\x18\x10 \x01(\v2\x10.kioku.v1.OriginR\x06originJ\x04\b\r\x10\x0eJ\x04\b\x0e\x10\x0fJ\x04\b\x0f\x10\x10R\achannelR\x06authorR\fmore_authors\"\xcd\x01\n" +
 	"\fRecallSearch\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1b\n" +
 	"\thit_count\x18\x02 \x01(\x05R\bhitCount\x12\x12\n" +
@@ -4527,11 +3916,12 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"through_id\x18\x03 \x01(\tR\tthroughId\x12*\n" +
 	"\x05notes\x18\x04 \x03(\v2\x14.kioku.v1.StoredNoteR\x05notes\x12'\n" +
 	"\x0funcovered_count\x18\x05 \x01(\x05R\x0euncoveredCount\x12\x18\n" +
-	"\awarning\x18\x06 \x01(\tR\awarning\"\xa6\x01\n" +
+	"\awarning\x18\x06 \x01(\tR\awarning\"\xb1\x01\n" +
 	"\n" +
 	"StoredNote\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
-	"\x04line\x18\x02 \x01(\x05R\x04line\x12\"\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
+	"\n" +
+	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\"\n" +
 	"\fdeduplicated\x18\x03 \x01(\bR\fdeduplicated\x12\x18\n" +
 	"\arefused\x18\x04 \x01(\tR\arefused\x122\n" +
 	"\asecrets\x18\x05 \x03(\v2\x18.kioku.v1.ReplacedSecretR\asecrets\"\x89\x01\n" +
@@ -4622,82 +4012,24 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x06_group\"B\n" +
 	"\x10CallToolResponse\x12\x16\n" +
 	"\x06output\x18\x01 \x01(\tR\x06output\x12\x16\n" +
-	"\x06failed\x18\x02 \x01(\bR\x06failed\"\xaa\x01\n" +
-	"\x10ListTurnsRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
-	"\asession\x18\x02 \x01(\tR\asession\x12\x14\n" +
-	"\x05since\x18\x03 \x01(\tR\x05since\x12\x14\n" +
-	"\x05until\x18\x04 \x01(\tR\x05until\x12\x1b\n" +
-	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\x06failed\x18\x02 \x01(\bR\x06failed2\xa5\a\n" +
+	"\fAgentService\x12S\n" +
+	"\x0eAssemblePrompt\x12\x1f.kioku.v1.AssemblePromptRequest\x1a .kioku.v1.AssemblePromptResponse\x12;\n" +
+	"\x06Recall\x12\x17.kioku.v1.RecallRequest\x1a\x18.kioku.v1.RecallResponse\x128\n" +
+	"\x05Prune\x12\x16.kioku.v1.PruneRequest\x1a\x17.kioku.v1.PruneResponse\x12G\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"\xcd\x01\n" +
-	"\x11ListTurnsResponse\x12$\n" +
-	"\x05turns\x18\x01 \x03(\v2\x0e.kioku.v1.TurnR\x05turns\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x121\n" +
-	"\bsessions\x18\x03 \x03(\v2\x15.kioku.v1.TurnSessionR\bsessions\x12\x12\n" +
-	"\x04kept\x18\x04 \x01(\bR\x04kept\x12#\n" +
-	"\rmessages_kept\x18\x05 \x01(\bR\fmessagesKept\"\xd4\x01\n" +
-	"\vTurnSession\x12\x18\n" +
-	"\asession\x18\x01 \x01(\tR\asession\x12\x1d\n" +
+	"CheckFlush\x12\x1b.kioku.v1.CheckFlushRequest\x1a\x1c.kioku.v1.CheckFlushResponse\x12G\n" +
 	"\n" +
-	"turn_count\x18\x02 \x01(\x05R\tturnCount\x129\n" +
+	"BeginFlush\x12\x1b.kioku.v1.BeginFlushRequest\x1a\x1c.kioku.v1.BeginFlushResponse\x12J\n" +
+	"\vCommitFlush\x12\x1c.kioku.v1.CommitFlushRequest\x1a\x1d.kioku.v1.CommitFlushResponse\x128\n" +
+	"\x05Flush\x12\x16.kioku.v1.FlushRequest\x1a\x17.kioku.v1.FlushResponse\x12>\n" +
+	"\aCompact\x12\x18.kioku.v1.CompactRequest\x1a\x19.kioku.v1.CompactResponse\x12G\n" +
 	"\n" +
-	"first_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\x127\n" +
-	"\tlast_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\x18\n" +
-	"\achannel\x18\x05 \x01(\tR\achannel\"\xb3\x04\n" +
-	"\x04Turn\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
-	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x18\n" +
-	"\asession\x18\x04 \x01(\tR\asession\x12\x18\n" +
-	"\achannel\x18\x05 \x01(\tR\achannel\x12\x14\n" +
-	"\x05group\x18\x06 \x01(\bR\x05group\x12\x14\n" +
-	"\x05model\x18\a \x01(\tR\x05model\x12\x12\n" +
-	"\x04mode\x18\b \x01(\tR\x04mode\x12\x18\n" +
-	"\amessage\x18\t \x01(\tR\amessage\x12-\n" +
-	"\x06layers\x18\n" +
-	" \x03(\v2\x15.kioku.v1.PromptLayerR\x06layers\x12\x16\n" +
-	"\x06tokens\x18\v \x01(\x05R\x06tokens\x12#\n" +
-	"\rbudget_tokens\x18\f \x01(\x05R\fbudgetTokens\x12\x1f\n" +
-	"\vover_budget\x18\r \x01(\bR\n" +
-	"overBudget\x12'\n" +
-	"\x04cuts\x18\x0e \x03(\v2\x13.kioku.v1.PromptCutR\x04cuts\x12.\n" +
-	"\x06recall\x18\x0f \x01(\v2\x16.kioku.v1.RecallReportR\x06recall\x12)\n" +
-	"\x05flush\x18\x10 \x01(\v2\x13.kioku.v1.TurnFlushR\x05flush\x128\n" +
-	"\n" +
-	"compaction\x18\x11 \x01(\v2\x18.kioku.v1.TurnCompactionR\n" +
-	"compaction\"\xb7\x01\n" +
-	"\tTurnFlush\x12\x18\n" +
-	"\aoutcome\x18\x01 \x01(\tR\aoutcome\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12#\n" +
-	"\rcovered_count\x18\x03 \x01(\x05R\fcoveredCount\x12'\n" +
-	"\x0funcovered_count\x18\x04 \x01(\x05R\x0euncoveredCount\x12*\n" +
-	"\x05notes\x18\x05 \x03(\v2\x14.kioku.v1.StoredNoteR\x05notes\"p\n" +
-	"\x0eTurnCompaction\x12#\n" +
-	"\rtokens_before\x18\x01 \x01(\x05R\ftokensBefore\x12!\n" +
-	"\ftokens_after\x18\x02 \x01(\x05R\vtokensAfter\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason2\xcd\n" +
-	"\n" +
-	"\fAgentService\x12j\n" +
-	"\x0eAssemblePrompt\x12\x1f.kioku.v1.AssemblePromptRequest\x1a .kioku.v1.AssemblePromptResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/v1/prompt\x12R\n" +
-	"\x06Recall\x12\x17.kioku.v1.RecallRequest\x1a\x18.kioku.v1.RecallResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/v1/recall\x12N\n" +
-	"\x05Prune\x12\x16.kioku.v1.PruneRequest\x1a\x17.kioku.v1.PruneResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/prune\x12c\n" +
-	"\n" +
-	"CheckFlush\x12\x1b.kioku.v1.CheckFlushRequest\x1a\x1c.kioku.v1.CheckFlushResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/flush:check\x12c\n" +
-	"\n" +
-	"BeginFlush\x12\x1b.kioku.v1.BeginFlushRequest\x1a\x1c.kioku.v1.BeginFlushResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/flush:begin\x12g\n" +
-	"\vCommitFlush\x12\x1c.kioku.v1.CommitFlushRequest\x1a\x1d.kioku.v1.CommitFlushResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/flush:commit\x12N\n" +
-	"\x05Flush\x12\x16.kioku.v1.FlushRequest\x1a\x17.kioku.v1.FlushResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/flush\x12V\n" +
-	"\aCompact\x12\x18.kioku.v1.CompactRequest\x1a\x19.kioku.v1.CompactResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/compact\x12d\n" +
-	"\n" +
-	"EndSession\x12\x1b.kioku.v1.EndSessionRequest\x1a\x1c.kioku.v1.EndSessionResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/sessions:end\x12k\n" +
-	"\fBeginCompact\x12\x1d.kioku.v1.BeginCompactRequest\x1a\x1e.kioku.v1.BeginCompactResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/compact:begin\x12o\n" +
-	"\rCommitCompact\x12\x1e.kioku.v1.CommitCompactRequest\x1a\x1f.kioku.v1.CommitCompactResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/compact:commit\x12W\n" +
-	"\tListTools\x12\x1a.kioku.v1.ListToolsRequest\x1a\x1b.kioku.v1.ListToolsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/tools\x12\\\n" +
-	"\bCallTool\x12\x19.kioku.v1.CallToolRequest\x1a\x1a.kioku.v1.CallToolResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/tools:call\x12W\n" +
-	"\tListTurns\x12\x1a.kioku.v1.ListTurnsRequest\x1a\x1b.kioku.v1.ListTurnsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/turnsB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
+	"EndSession\x12\x1b.kioku.v1.EndSessionRequest\x1a\x1c.kioku.v1.EndSessionResponse\x12M\n" +
+	"\fBeginCompact\x12\x1d.kioku.v1.BeginCompactRequest\x1a\x1e.kioku.v1.BeginCompactResponse\x12P\n" +
+	"\rCommitCompact\x12\x1e.kioku.v1.CommitCompactRequest\x1a\x1f.kioku.v1.CommitCompactResponse\x12D\n" +
+	"\tListTools\x12\x1a.kioku.v1.ListToolsRequest\x1a\x1b.kioku.v1.ListToolsResponse\x12A\n" +
+	"\bCallTool\x12\x19.kioku.v1.CallToolRequest\x1a\x1a.kioku.v1.CallToolResponseB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
 
 var (
 	file_kioku_v1_agent_proto_rawDescOnce sync.Once
@@ -4711,7 +4043,7 @@ func file_kioku_v1_agent_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_agent_proto_rawDescData
 }
 
-var file_kioku_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_kioku_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_kioku_v1_agent_proto_goTypes = []any{
 	(*ChatMessage)(nil),            // 0: kioku.v1.ChatMessage
 	(*UnknownMessages)(nil),        // 1: kioku.v1.UnknownMessages
@@ -4755,26 +4087,21 @@ var file_kioku_v1_agent_proto_goTypes = []any{
 	(*ListToolsResponse)(nil),      // 39: kioku.v1.ListToolsResponse
 	(*CallToolRequest)(nil),        // 40: kioku.v1.CallToolRequest
 	(*CallToolResponse)(nil),       // 41: kioku.v1.CallToolResponse
-	(*ListTurnsRequest)(nil),       // 42: kioku.v1.ListTurnsRequest
-	(*ListTurnsResponse)(nil),      // 43: kioku.v1.ListTurnsResponse
-	(*TurnSession)(nil),            // 44: kioku.v1.TurnSession
-	(*Turn)(nil),                   // 45: kioku.v1.Turn
-	(*TurnFlush)(nil),              // 46: kioku.v1.TurnFlush
-	(*TurnCompaction)(nil),         // 47: kioku.v1.TurnCompaction
-	(*Author)(nil),                 // 48: kioku.v1.Author
-	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
-	(*ConversationTurn)(nil),       // 50: kioku.v1.ConversationTurn
-	(*durationpb.Duration)(nil),    // 51: google.protobuf.Duration
-	(*Degradation)(nil),            // 52: kioku.v1.Degradation
-	(*ReplacedSecret)(nil),         // 53: kioku.v1.ReplacedSecret
+	(*Author)(nil),                 // 42: kioku.v1.Author
+	(*timestamppb.Timestamp)(nil),  // 43: google.protobuf.Timestamp
+	(*ConversationTurn)(nil),       // 44: kioku.v1.ConversationTurn
+	(*durationpb.Duration)(nil),    // 45: google.protobuf.Duration
+	(*Origin)(nil),                 // 46: kioku.v1.Origin
+	(*Degradation)(nil),            // 47: kioku.v1.Degradation
+	(*ReplacedSecret)(nil),         // 48: kioku.v1.ReplacedSecret
 }
 var file_kioku_v1_agent_proto_depIdxs = []int32{
 	2,  // 0: kioku.v1.ChatMessage.tool_calls:type_name -> kioku.v1.ToolCall
-	48, // 1: kioku.v1.ChatMessage.author:type_name -> kioku.v1.Author
+	42, // 1: kioku.v1.ChatMessage.author:type_name -> kioku.v1.Author
 	4,  // 2: kioku.v1.AssemblePromptRequest.blocks:type_name -> kioku.v1.PromptBlock
-	49, // 3: kioku.v1.AssemblePromptRequest.ask_time:type_name -> google.protobuf.Timestamp
-	48, // 4: kioku.v1.AssemblePromptRequest.author:type_name -> kioku.v1.Author
-	50, // 5: kioku.v1.AssemblePromptRequest.context:type_name -> kioku.v1.ConversationTurn
+	43, // 3: kioku.v1.AssemblePromptRequest.ask_time:type_name -> google.protobuf.Timestamp
+	42, // 4: kioku.v1.AssemblePromptRequest.author:type_name -> kioku.v1.Author
+	44, // 5: kioku.v1.AssemblePromptRequest.context:type_name -> kioku.v1.ConversationTurn
 	6,  // 6: kioku.v1.AssemblePromptResponse.layers:type_name -> kioku.v1.PromptLayer
 	7,  // 7: kioku.v1.AssemblePromptResponse.files:type_name -> kioku.v1.FileReport
 	8,  // 8: kioku.v1.AssemblePromptResponse.skills:type_name -> kioku.v1.SkillReport
@@ -4783,86 +4110,72 @@ var file_kioku_v1_agent_proto_depIdxs = []int32{
 	11, // 11: kioku.v1.RecallReport.recalled:type_name -> kioku.v1.RecalledMemory
 	11, // 12: kioku.v1.RecallReport.left_out:type_name -> kioku.v1.RecalledMemory
 	12, // 13: kioku.v1.RecallReport.searches:type_name -> kioku.v1.RecallSearch
-	51, // 14: kioku.v1.RecallReport.took:type_name -> google.protobuf.Duration
-	48, // 15: kioku.v1.RecalledMemory.author:type_name -> kioku.v1.Author
-	48, // 16: kioku.v1.RecalledMemory.more_authors:type_name -> kioku.v1.Author
-	52, // 17: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
-	51, // 18: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
-	49, // 19: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
-	48, // 20: kioku.v1.RecallRequest.author:type_name -> kioku.v1.Author
-	50, // 21: kioku.v1.RecallRequest.context:type_name -> kioku.v1.ConversationTurn
-	10, // 22: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
-	0,  // 23: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
-	49, // 24: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
-	16, // 25: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
-	16, // 26: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
-	49, // 27: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
-	0,  // 28: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	49, // 29: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 30: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 31: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
-	22, // 32: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.Tool
-	23, // 33: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
-	26, // 34: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
-	53, // 35: kioku.v1.StoredNote.secrets:type_name -> kioku.v1.ReplacedSecret
-	0,  // 36: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	26, // 37: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
-	49, // 38: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 39: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 40: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
-	0,  // 41: kioku.v1.EndSessionRequest.messages:type_name -> kioku.v1.ChatMessage
-	26, // 42: kioku.v1.EndSessionResponse.notes:type_name -> kioku.v1.StoredNote
-	0,  // 43: kioku.v1.BeginCompactRequest.messages:type_name -> kioku.v1.ChatMessage
-	35, // 44: kioku.v1.BeginCompactResponse.step:type_name -> kioku.v1.CompactStep
-	0,  // 45: kioku.v1.CompactStep.messages:type_name -> kioku.v1.ChatMessage
-	35, // 46: kioku.v1.CommitCompactResponse.step:type_name -> kioku.v1.CompactStep
-	30, // 47: kioku.v1.CommitCompactResponse.compacted:type_name -> kioku.v1.CompactResponse
-	22, // 48: kioku.v1.ListToolsResponse.tools:type_name -> kioku.v1.Tool
-	48, // 49: kioku.v1.CallToolRequest.author:type_name -> kioku.v1.Author
-	45, // 50: kioku.v1.ListTurnsResponse.turns:type_name -> kioku.v1.Turn
-	44, // 51: kioku.v1.ListTurnsResponse.sessions:type_name -> kioku.v1.TurnSession
-	49, // 52: kioku.v1.TurnSession.first_time:type_name -> google.protobuf.Timestamp
-	49, // 53: kioku.v1.TurnSession.last_time:type_name -> google.protobuf.Timestamp
-	49, // 54: kioku.v1.Turn.time:type_name -> google.protobuf.Timestamp
-	6,  // 55: kioku.v1.Turn.layers:type_name -> kioku.v1.PromptLayer
-	9,  // 56: kioku.v1.Turn.cuts:type_name -> kioku.v1.PromptCut
-	10, // 57: kioku.v1.Turn.recall:type_name -> kioku.v1.RecallReport
-	46, // 58: kioku.v1.Turn.flush:type_name -> kioku.v1.TurnFlush
-	47, // 59: kioku.v1.Turn.compaction:type_name -> kioku.v1.TurnCompaction
-	26, // 60: kioku.v1.TurnFlush.notes:type_name -> kioku.v1.StoredNote
-	3,  // 61: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
-	13, // 62: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
-	15, // 63: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
-	18, // 64: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
-	20, // 65: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
-	24, // 66: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
-	27, // 67: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
-	29, // 68: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
-	31, // 69: kioku.v1.AgentService.EndSession:input_type -> kioku.v1.EndSessionRequest
-	33, // 70: kioku.v1.AgentService.BeginCompact:input_type -> kioku.v1.BeginCompactRequest
-	36, // 71: kioku.v1.AgentService.CommitCompact:input_type -> kioku.v1.CommitCompactRequest
-	38, // 72: kioku.v1.AgentService.ListTools:input_type -> kioku.v1.ListToolsRequest
-	40, // 73: kioku.v1.AgentService.CallTool:input_type -> kioku.v1.CallToolRequest
-	42, // 74: kioku.v1.AgentService.ListTurns:input_type -> kioku.v1.ListTurnsRequest
-	5,  // 75: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
-	14, // 76: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
-	17, // 77: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
-	19, // 78: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
-	21, // 79: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
-	25, // 80: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
-	28, // 81: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
-	30, // 82: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
-	32, // 83: kioku.v1.AgentService.EndSession:output_type -> kioku.v1.EndSessionResponse
-	34, // 84: kioku.v1.AgentService.BeginCompact:output_type -> kioku.v1.BeginCompactResponse
-	37, // 85: kioku.v1.AgentService.CommitCompact:output_type -> kioku.v1.CommitCompactResponse
-	39, // 86: kioku.v1.AgentService.ListTools:output_type -> kioku.v1.ListToolsResponse
-	41, // 87: kioku.v1.AgentService.CallTool:output_type -> kioku.v1.CallToolResponse
-	43, // 88: kioku.v1.AgentService.ListTurns:output_type -> kioku.v1.ListTurnsResponse
-	75, // [75:89] is the sub-list for method output_type
-	61, // [61:75] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	45, // 14: kioku.v1.RecallReport.took:type_name -> google.protobuf.Duration
+	46, // 15: kioku.v1.RecalledMemory.origin:type_name -> kioku.v1.Origin
+	47, // 16: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
+	45, // 17: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
+	43, // 18: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
+	42, // 19: kioku.v1.RecallRequest.author:type_name -> kioku.v1.Author
+	44, // 20: kioku.v1.RecallRequest.context:type_name -> kioku.v1.ConversationTurn
+	10, // 21: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
+	0,  // 22: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
+	43, // 23: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
+	16, // 24: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
+	16, // 25: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
+	43, // 26: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
+	0,  // 27: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	43, // 28: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 29: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 30: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
+	22, // 31: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.Tool
+	23, // 32: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
+	26, // 33: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
+	48, // 34: kioku.v1.StoredNote.secrets:type_name -> kioku.v1.ReplacedSecret
+	0,  // 35: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 36: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
+	43, // 37: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 38: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 39: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
+	0,  // 40: kioku.v1.EndSessionRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 41: kioku.v1.EndSessionResponse.notes:type_name -> kioku.v1.StoredNote
+	0,  // 42: kioku.v1.BeginCompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	35, // 43: kioku.v1.BeginCompactResponse.step:type_name -> kioku.v1.CompactStep
+	0,  // 44: kioku.v1.CompactStep.messages:type_name -> kioku.v1.ChatMessage
+	35, // 45: kioku.v1.CommitCompactResponse.step:type_name -> kioku.v1.CompactStep
+	30, // 46: kioku.v1.CommitCompactResponse.compacted:type_name -> kioku.v1.CompactResponse
+	22, // 47: kioku.v1.ListToolsResponse.tools:type_name -> kioku.v1.Tool
+	42, // 48: kioku.v1.CallToolRequest.author:type_name -> kioku.v1.Author
+	3,  // 49: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
+	13, // 50: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
+	15, // 51: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
+	18, // 52: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
+	20, // 53: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
+	24, // 54: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
+	27, // 55: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
+	29, // 56: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
+	31, // 57: kioku.v1.AgentService.EndSession:input_type -> kioku.v1.EndSessionRequest
+	33, // 58: kioku.v1.AgentService.BeginCompact:input_type -> kioku.v1.BeginCompactRequest
+	36, // 59: kioku.v1.AgentService.CommitCompact:input_type -> kioku.v1.CommitCompactRequest
+	38, // 60: kioku.v1.AgentService.ListTools:input_type -> kioku.v1.ListToolsRequest
+	40, // 61: kioku.v1.AgentService.CallTool:input_type -> kioku.v1.CallToolRequest
+	5,  // 62: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
+	14, // 63: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
+	17, // 64: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
+	19, // 65: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
+	21, // 66: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
+	25, // 67: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
+	28, // 68: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
+	30, // 69: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
+	32, // 70: kioku.v1.AgentService.EndSession:output_type -> kioku.v1.EndSessionResponse
+	34, // 71: kioku.v1.AgentService.BeginCompact:output_type -> kioku.v1.BeginCompactResponse
+	37, // 72: kioku.v1.AgentService.CommitCompact:output_type -> kioku.v1.CommitCompactResponse
+	39, // 73: kioku.v1.AgentService.ListTools:output_type -> kioku.v1.ListToolsResponse
+	41, // 74: kioku.v1.AgentService.CallTool:output_type -> kioku.v1.CallToolResponse
+	62, // [62:75] is the sub-list for method output_type
+	49, // [49:62] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_agent_proto_init() }
@@ -4881,7 +4194,7 @@ func file_kioku_v1_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_agent_proto_rawDesc), len(file_kioku_v1_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

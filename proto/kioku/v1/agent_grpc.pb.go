@@ -41,7 +41,6 @@ const (
 	AgentService_CommitCompact_FullMethodName  = "/kioku.v1.AgentService/CommitCompact"
 	AgentService_ListTools_FullMethodName      = "/kioku.v1.AgentService/ListTools"
 	AgentService_CallTool_FullMethodName       = "/kioku.v1.AgentService/CallTool"
-	AgentService_ListTurns_FullMethodName      = "/kioku.v1.AgentService/ListTurns"
 )
 
 // AgentServiceClient is the client API for AgentService service.
@@ -101,9 +100,6 @@ type AgentServiceClient interface {
 	// CallTool runs a memory tool with the input that a model gave. A mistake of the model is no error of the call: the output says
 	// what is wrong, for the model.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (*CallToolResponse, error)
-	// ListTurns returns what went into the last prompts of the agent, the latest first: layers, recalled passages and why, flushes and
-	// compactions. It never returns the text of notes.
-	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
 }
 
 type agentServiceClient struct {
@@ -244,16 +240,6 @@ func (c *agentServiceClient) CallTool(ctx context.Context, in *CallToolRequest, 
 	return out, nil
 }
 
-func (c *agentServiceClient) ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListTurnsResponse)
-	err := c.cc.Invoke(ctx, AgentService_ListTurns_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
@@ -311,9 +297,6 @@ type AgentServiceServer interface {
 	// CallTool runs a memory tool with the input that a model gave. A mistake of the model is no error of the call: the output says
 	// what is wrong, for the model.
 	CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error)
-	// ListTurns returns what went into the last prompts of the agent, the latest first: layers, recalled passages and why, flushes and
-	// compactions. It never returns the text of notes.
-	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -362,9 +345,6 @@ func (UnimplementedAgentServiceServer) ListTools(context.Context, *ListToolsRequ
 }
 func (UnimplementedAgentServiceServer) CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CallTool not implemented")
-}
-func (UnimplementedAgentServiceServer) ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListTurns not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -621,24 +601,6 @@ func _AgentService_CallTool_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
-func _AgentService_ListTurns_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListTurnsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AgentServiceServer).ListTurns(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: AgentService_ListTurns_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AgentServiceServer).ListTurns(ctx, req.(*ListTurnsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -697,10 +659,6 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CallTool",
 			Handler:    _AgentService_CallTool_Handler,
-		},
-		{
-			MethodName: "ListTurns",
-			Handler:    _AgentService_ListTurns_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -13,7 +13,6 @@
 package kiokuv1
 
 import (
-	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -385,7 +384,7 @@ type MemorySearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Results, best first. Empty only if nothing has anything in common with the query, or reaches the min_score of the request.
 	Results []*SearchResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
-	// Embedding provider that took part; "none" if vectors took no part.
+	// Embedding provider that took part; empty if vectors took no part.
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
 	// Embedding model that took part; empty if vectors took no part.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
@@ -398,7 +397,7 @@ type MemorySearchResponse struct {
 	// Time that the search took.
 	Took *durationpb.Duration `protobuf:"bytes,7,opt,name=took,proto3" json:"took,omitempty"`
 	// Facts, loops and summaries, best first, if the request has kinds.
-	Units []*FoundUnit `protobuf:"bytes,9,rep,name=units,proto3" json:"units,omitempty"`
+	Units []*FoundUnit `protobuf:"bytes,12,rep,name=units,proto3" json:"units,omitempty"`
 	// Why nothing of it belongs into a prompt unasked; empty if something does. Only for a request with context or kinds.
 	Abstained string `protobuf:"bytes,10,opt,name=abstained,proto3" json:"abstained,omitempty"`
 	// Number of units and passages that match and lie above the ceiling of sensitivity.
@@ -507,15 +506,23 @@ func (x *MemorySearchResponse) GetWithheldCount() int32 {
 	return 0
 }
 
-// FoundUnit is a unit that answers a query.
+// FoundUnit is a fact, a loop or a summary that was derived from notes. GET /v1/units/ID has all of it.
 type FoundUnit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The unit.
-	Unit *Unit `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Id that survives rebuilds; hexadecimal digits.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// "fact", "loop" or "summary".
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// "validated", "superseded", "conflict" or "archived".
+	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	// The unit as one sentence.
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// Confidence in [0,1] that it is what was asked for.
-	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
-	// Names of the query or its context that it is about; empty if only its words match.
-	Names         []string `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
+	Score float64 `protobuf:"fixed64,5,opt,name=score,proto3" json:"score,omitempty"`
+	// Names of the query or its context that it is about; none if only its words match.
+	Names []string `protobuf:"bytes,6,rep,name=names,proto3" json:"names,omitempty"`
+	// Where it is from, best first.
+	Evidence      []*Evidence `protobuf:"bytes,7,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -550,11 +557,32 @@ func (*FoundUnit) Descriptor() ([]byte, []int) {
 	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *FoundUnit) GetUnit() *Unit {
+func (x *FoundUnit) GetId() string {
 	if x != nil {
-		return x.Unit
+		return x.Id
 	}
-	return nil
+	return ""
+}
+
+func (x *FoundUnit) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *FoundUnit) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *FoundUnit) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
 }
 
 func (x *FoundUnit) GetScore() float64 {
@@ -569,6 +597,95 @@ func (x *FoundUnit) GetNames() []string {
 		return x.Names
 	}
 	return nil
+}
+
+func (x *FoundUnit) GetEvidence() []*Evidence {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
+// Evidence is where a unit is from.
+type Evidence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path of the file.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// First line.
+	StartLine int32 `protobuf:"varint,2,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
+	// Last line.
+	EndLine int32 `protobuf:"varint,3,opt,name=end_line,json=endLine,proto3" json:"end_line,omitempty"`
+	// What stands there, apart from white space.
+	Quote string `protobuf:"bytes,4,opt,name=quote,proto3" json:"quote,omitempty"`
+	// "note", "user", "assistant", "tool", or the name of somebody else.
+	Speaker       string `protobuf:"bytes,5,opt,name=speaker,proto3" json:"speaker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Evidence) Reset() {
+	*x = Evidence{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Evidence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Evidence) ProtoMessage() {}
+
+func (x *Evidence) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
+func (*Evidence) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Evidence) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Evidence) GetStartLine() int32 {
+	if x != nil {
+		return x.StartLine
+	}
+	return 0
+}
+
+func (x *Evidence) GetEndLine() int32 {
+	if x != nil {
+		return x.EndLine
+	}
+	return 0
+}
+
+func (x *Evidence) GetQuote() string {
+	if x != nil {
+		return x.Quote
+	}
+	return ""
+}
+
+func (x *Evidence) GetSpeaker() string {
+	if x != nil {
+		return x.Speaker
+	}
+	return ""
 }
 
 type SearchResult struct {
@@ -604,19 +721,15 @@ type SearchResult struct {
 	// The score is below the line from which on a passage is an answer. At most three weak results come after all others, best first;
 	// one that is no more than a guess does not belong into a prompt. A request with min_score has none.
 	Weak bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
-	// Channel that the words are from; empty if none is recorded.
-	Channel string `protobuf:"bytes,16,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Who said it; unset if it is the owner's. An author without id and name is somebody unknown.
-	Author *Author `protobuf:"bytes,17,opt,name=author,proto3" json:"author,omitempty"`
-	// Others who said a part of it.
-	MoreAuthors   []*Author `protobuf:"bytes,18,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
+	// Whose words it has, if not only the owner's.
+	Origin        *Origin `protobuf:"bytes,19,opt,name=origin,proto3" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchResult) Reset() {
 	*x = SearchResult{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	mi := &file_kioku_v1_memory_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -628,7 +741,7 @@ func (x *SearchResult) String() string {
 func (*SearchResult) ProtoMessage() {}
 
 func (x *SearchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	mi := &file_kioku_v1_memory_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -641,7 +754,7 @@ func (x *SearchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResult.ProtoReflect.Descriptor instead.
 func (*SearchResult) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{5}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SearchResult) GetPath() string {
@@ -749,23 +862,9 @@ func (x *SearchResult) GetWeak() bool {
 	return false
 }
 
-func (x *SearchResult) GetChannel() string {
+func (x *SearchResult) GetOrigin() *Origin {
 	if x != nil {
-		return x.Channel
-	}
-	return ""
-}
-
-func (x *SearchResult) GetAuthor() *Author {
-	if x != nil {
-		return x.Author
-	}
-	return nil
-}
-
-func (x *SearchResult) GetMoreAuthors() []*Author {
-	if x != nil {
-		return x.MoreAuthors
+		return x.Origin
 	}
 	return nil
 }
@@ -845,7 +944,7 @@ type Trace struct {
 
 func (x *Trace) Reset() {
 	*x = Trace{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[6]
+	mi := &file_kioku_v1_memory_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +956,7 @@ func (x *Trace) String() string {
 func (*Trace) ProtoMessage() {}
 
 func (x *Trace) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[6]
+	mi := &file_kioku_v1_memory_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +969,7 @@ func (x *Trace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trace.ProtoReflect.Descriptor instead.
 func (*Trace) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{6}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Trace) GetRank() int32 {
@@ -1121,7 +1220,7 @@ type ScoreParts struct {
 
 func (x *ScoreParts) Reset() {
 	*x = ScoreParts{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[7]
+	mi := &file_kioku_v1_memory_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1232,7 @@ func (x *ScoreParts) String() string {
 func (*ScoreParts) ProtoMessage() {}
 
 func (x *ScoreParts) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[7]
+	mi := &file_kioku_v1_memory_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1245,7 @@ func (x *ScoreParts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreParts.ProtoReflect.Descriptor instead.
 func (*ScoreParts) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{7}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ScoreParts) GetWords() float64 {
@@ -1193,7 +1292,7 @@ type TermShare struct {
 
 func (x *TermShare) Reset() {
 	*x = TermShare{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[8]
+	mi := &file_kioku_v1_memory_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1304,7 @@ func (x *TermShare) String() string {
 func (*TermShare) ProtoMessage() {}
 
 func (x *TermShare) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[8]
+	mi := &file_kioku_v1_memory_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1317,7 @@ func (x *TermShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TermShare.ProtoReflect.Descriptor instead.
 func (*TermShare) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{8}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TermShare) GetTerm() string {
@@ -1267,7 +1366,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[9]
+	mi := &file_kioku_v1_memory_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1378,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[9]
+	mi := &file_kioku_v1_memory_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1391,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{9}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Degradation) GetCode() string {
@@ -1327,7 +1426,7 @@ type IndexState struct {
 
 func (x *IndexState) Reset() {
 	*x = IndexState{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[10]
+	mi := &file_kioku_v1_memory_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1438,7 @@ func (x *IndexState) String() string {
 func (*IndexState) ProtoMessage() {}
 
 func (x *IndexState) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[10]
+	mi := &file_kioku_v1_memory_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1451,7 @@ func (x *IndexState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexState.ProtoReflect.Descriptor instead.
 func (*IndexState) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{10}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *IndexState) GetGeneration() int64 {
@@ -1405,7 +1504,7 @@ type MemoryGetRequest struct {
 
 func (x *MemoryGetRequest) Reset() {
 	*x = MemoryGetRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[11]
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1516,7 @@ func (x *MemoryGetRequest) String() string {
 func (*MemoryGetRequest) ProtoMessage() {}
 
 func (x *MemoryGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[11]
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1529,7 @@ func (x *MemoryGetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryGetRequest.ProtoReflect.Descriptor instead.
 func (*MemoryGetRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{11}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MemoryGetRequest) GetAgent() string {
@@ -1482,7 +1581,7 @@ type MemoryGetResponse struct {
 
 func (x *MemoryGetResponse) Reset() {
 	*x = MemoryGetResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1593,7 @@ func (x *MemoryGetResponse) String() string {
 func (*MemoryGetResponse) ProtoMessage() {}
 
 func (x *MemoryGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1606,7 @@ func (x *MemoryGetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryGetResponse.ProtoReflect.Descriptor instead.
 func (*MemoryGetResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MemoryGetResponse) GetPath() string {
@@ -1576,24 +1675,21 @@ type MemoryAppendRequest struct {
 	// Writer of the note, recorded beside it: "user", "agent" (a model), "tool" (a model after it has read the result of a
 	// tool) or "flush". Empty records nothing.
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
-	// Channel of the conversation that the note is from. It is recorded beside the words of a group and of others than the owner.
-	Channel string `protobuf:"bytes,7,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Who said what the note says. Unset means the owner, or somebody unknown if the channel counts as a group.
-	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
 	// Keep secrets, such as keys and passwords, in the text. Otherwise a reference takes the place of each.
 	KeepSecrets bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
-	// Others who said a part of it.
-	MoreAuthors []*Author `protobuf:"bytes,10,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
-	// Name of the conversation that the note comes from, at most 256 bytes; empty if none. UndoWrites of HistoryService can take back all
+	// Name of the conversation that the note comes from, at most 256 bytes; empty if none. POST /v1/history:undo takes back all
 	// notes of a conversation.
-	Session       string `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
+	Session string `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
+	// Where what the note says was said, and who said it. Without authors it was the owner, or somebody unknown if the channel counts as a
+	// group. It is recorded beside the words of a group and of others than the owner.
+	Origin        *Origin `protobuf:"bytes,12,opt,name=origin,proto3" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryAppendRequest) Reset() {
 	*x = MemoryAppendRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +1701,7 @@ func (x *MemoryAppendRequest) String() string {
 func (*MemoryAppendRequest) ProtoMessage() {}
 
 func (x *MemoryAppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +1714,7 @@ func (x *MemoryAppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryAppendRequest.ProtoReflect.Descriptor instead.
 func (*MemoryAppendRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MemoryAppendRequest) GetAgent() string {
@@ -1663,20 +1759,6 @@ func (x *MemoryAppendRequest) GetSource() string {
 	return ""
 }
 
-func (x *MemoryAppendRequest) GetChannel() string {
-	if x != nil {
-		return x.Channel
-	}
-	return ""
-}
-
-func (x *MemoryAppendRequest) GetAuthor() *Author {
-	if x != nil {
-		return x.Author
-	}
-	return nil
-}
-
 func (x *MemoryAppendRequest) GetKeepSecrets() bool {
 	if x != nil {
 		return x.KeepSecrets
@@ -1684,18 +1766,18 @@ func (x *MemoryAppendRequest) GetKeepSecrets() bool {
 	return false
 }
 
-func (x *MemoryAppendRequest) GetMoreAuthors() []*Author {
-	if x != nil {
-		return x.MoreAuthors
-	}
-	return nil
-}
-
 func (x *MemoryAppendRequest) GetSession() string {
 	if x != nil {
 		return x.Session
 	}
 	return ""
+}
+
+func (x *MemoryAppendRequest) GetOrigin() *Origin {
+	if x != nil {
+		return x.Origin
+	}
+	return nil
 }
 
 // Author is who wrote a message or said what a note says.
@@ -1713,7 +1795,7 @@ type Author struct {
 
 func (x *Author) Reset() {
 	*x = Author{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1807,7 @@ func (x *Author) String() string {
 func (*Author) ProtoMessage() {}
 
 func (x *Author) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1820,7 @@ func (x *Author) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Author.ProtoReflect.Descriptor instead.
 func (*Author) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Author) GetId() string {
@@ -1762,14 +1844,69 @@ func (x *Author) GetIsOwner() bool {
 	return false
 }
 
+// Origin says whose words a note is made of, if not only those of the owner in private.
+type Origin struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Channel of the conversation; empty if it is not known.
+	Channel string `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
+	// Authors of the words; an empty one stands for those who are not known.
+	Authors       []*Author `protobuf:"bytes,2,rep,name=authors,proto3" json:"authors,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Origin) Reset() {
+	*x = Origin{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Origin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Origin) ProtoMessage() {}
+
+func (x *Origin) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Origin.ProtoReflect.Descriptor instead.
+func (*Origin) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Origin) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *Origin) GetAuthors() []*Author {
+	if x != nil {
+		return x.Authors
+	}
+	return nil
+}
+
 type MemoryAppendResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// File of the note, relative to the workspace.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
 	// First line of the note.
 	StartLine int32 `protobuf:"varint,2,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
-	// "written", or "deduplicated" if the same text or key was there before.
-	Outcome string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The same text or key was there before, and nothing was written.
+	Deduplicated bool `protobuf:"varint,6,opt,name=deduplicated,proto3" json:"deduplicated,omitempty"`
 	// Secrets in the text in whose place a reference was written.
 	Secrets []*ReplacedSecret `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	// A line of the same file that says nearly the same; unset if there is none, and in a group. MemoryUpdate may correct it.
@@ -1780,7 +1917,7 @@ type MemoryAppendResponse struct {
 
 func (x *MemoryAppendResponse) Reset() {
 	*x = MemoryAppendResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1929,7 @@ func (x *MemoryAppendResponse) String() string {
 func (*MemoryAppendResponse) ProtoMessage() {}
 
 func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1942,7 @@ func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryAppendResponse.ProtoReflect.Descriptor instead.
 func (*MemoryAppendResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MemoryAppendResponse) GetPath() string {
@@ -1822,11 +1959,11 @@ func (x *MemoryAppendResponse) GetStartLine() int32 {
 	return 0
 }
 
-func (x *MemoryAppendResponse) GetOutcome() string {
+func (x *MemoryAppendResponse) GetDeduplicated() bool {
 	if x != nil {
-		return x.Outcome
+		return x.Deduplicated
 	}
-	return ""
+	return false
 }
 
 func (x *MemoryAppendResponse) GetSecrets() []*ReplacedSecret {
@@ -1856,7 +1993,7 @@ type ReplacedSecret struct {
 
 func (x *ReplacedSecret) Reset() {
 	*x = ReplacedSecret{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1868,7 +2005,7 @@ func (x *ReplacedSecret) String() string {
 func (*ReplacedSecret) ProtoMessage() {}
 
 func (x *ReplacedSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1881,7 +2018,7 @@ func (x *ReplacedSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplacedSecret.ProtoReflect.Descriptor instead.
 func (*ReplacedSecret) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReplacedSecret) GetKind() string {
@@ -1912,7 +2049,7 @@ type SimilarNote struct {
 
 func (x *SimilarNote) Reset() {
 	*x = SimilarNote{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +2061,7 @@ func (x *SimilarNote) String() string {
 func (*SimilarNote) ProtoMessage() {}
 
 func (x *SimilarNote) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +2074,7 @@ func (x *SimilarNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SimilarNote.ProtoReflect.Descriptor instead.
 func (*SimilarNote) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SimilarNote) GetPath() string {
@@ -1983,7 +2120,7 @@ type MemoryUpdateRequest struct {
 
 func (x *MemoryUpdateRequest) Reset() {
 	*x = MemoryUpdateRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2132,7 @@ func (x *MemoryUpdateRequest) String() string {
 func (*MemoryUpdateRequest) ProtoMessage() {}
 
 func (x *MemoryUpdateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2145,7 @@ func (x *MemoryUpdateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUpdateRequest.ProtoReflect.Descriptor instead.
 func (*MemoryUpdateRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MemoryUpdateRequest) GetAgent() string {
@@ -2076,7 +2213,7 @@ type MemoryUpdateResponse struct {
 
 func (x *MemoryUpdateResponse) Reset() {
 	*x = MemoryUpdateResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2225,7 @@ func (x *MemoryUpdateResponse) String() string {
 func (*MemoryUpdateResponse) ProtoMessage() {}
 
 func (x *MemoryUpdateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2238,7 @@ func (x *MemoryUpdateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUpdateResponse.ProtoReflect.Descriptor instead.
 func (*MemoryUpdateResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MemoryUpdateResponse) GetPath() string {
@@ -2144,7 +2281,7 @@ type MemoryUndoRequest struct {
 
 func (x *MemoryUndoRequest) Reset() {
 	*x = MemoryUndoRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +2293,7 @@ func (x *MemoryUndoRequest) String() string {
 func (*MemoryUndoRequest) ProtoMessage() {}
 
 func (x *MemoryUndoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +2306,7 @@ func (x *MemoryUndoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUndoRequest.ProtoReflect.Descriptor instead.
 func (*MemoryUndoRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MemoryUndoRequest) GetAgent() string {
@@ -2200,7 +2337,7 @@ type MemoryUndoResponse struct {
 
 func (x *MemoryUndoResponse) Reset() {
 	*x = MemoryUndoResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2212,7 +2349,7 @@ func (x *MemoryUndoResponse) String() string {
 func (*MemoryUndoResponse) ProtoMessage() {}
 
 func (x *MemoryUndoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2225,7 +2362,7 @@ func (x *MemoryUndoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUndoResponse.ProtoReflect.Descriptor instead.
 func (*MemoryUndoResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MemoryUndoResponse) GetPath() string {
@@ -2249,2004 +2386,28 @@ func (x *MemoryUndoResponse) GetRevision() string {
 	return ""
 }
 
-type ListRevisionsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the only agent that the caller may reach.
-	Agent         string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListRevisionsRequest) Reset() {
-	*x = ListRevisionsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListRevisionsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListRevisionsRequest) ProtoMessage() {}
-
-func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
-func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *ListRevisionsRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-type ListRevisionsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Updates, the latest first; at most 1,000.
-	Revisions     []*Revision `protobuf:"bytes,1,rep,name=revisions,proto3" json:"revisions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListRevisionsResponse) Reset() {
-	*x = ListRevisionsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListRevisionsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListRevisionsResponse) ProtoMessage() {}
-
-func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
-func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *ListRevisionsResponse) GetRevisions() []*Revision {
-	if x != nil {
-		return x.Revisions
-	}
-	return nil
-}
-
-// Revision is an update that was made.
-type Revision struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id, for MemoryUndo.
-	Revision   string                 `protobuf:"bytes,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
-	Path       string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
-	// Line at which the change began.
-	Line int32 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
-	// Text that was replaced, at most 1,000 characters.
-	OldText string `protobuf:"bytes,5,opt,name=old_text,json=oldText,proto3" json:"old_text,omitempty"`
-	// Text in its place, at most 1,000 characters; empty if the old text was removed.
-	NewText string `protobuf:"bytes,6,opt,name=new_text,json=newText,proto3" json:"new_text,omitempty"`
-	Reason  string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Writer, as in MemoryAppendRequest.
-	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
-	// Revision that this update took back; empty for others.
-	Undoes string `protobuf:"bytes,9,opt,name=undoes,proto3" json:"undoes,omitempty"`
-	// This update was taken back.
-	Undone        bool `protobuf:"varint,10,opt,name=undone,proto3" json:"undone,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Revision) Reset() {
-	*x = Revision{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Revision) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Revision) ProtoMessage() {}
-
-func (x *Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Revision.ProtoReflect.Descriptor instead.
-func (*Revision) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *Revision) GetRevision() string {
-	if x != nil {
-		return x.Revision
-	}
-	return ""
-}
-
-func (x *Revision) GetUpdateTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.UpdateTime
-	}
-	return nil
-}
-
-func (x *Revision) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *Revision) GetLine() int32 {
-	if x != nil {
-		return x.Line
-	}
-	return 0
-}
-
-func (x *Revision) GetOldText() string {
-	if x != nil {
-		return x.OldText
-	}
-	return ""
-}
-
-func (x *Revision) GetNewText() string {
-	if x != nil {
-		return x.NewText
-	}
-	return ""
-}
-
-func (x *Revision) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *Revision) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *Revision) GetUndoes() string {
-	if x != nil {
-		return x.Undoes
-	}
-	return ""
-}
-
-func (x *Revision) GetUndone() bool {
-	if x != nil {
-		return x.Undone
-	}
-	return false
-}
-
-type ListFilesRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the only agent that the caller may reach.
-	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Glob of paths, or of folders above them: "**" stands for any folders, {a,b} for either. Without "/" it selects names in any
-	// folder. Empty means all.
-	Glob string `protobuf:"bytes,2,opt,name=glob,proto3" json:"glob,omitempty"`
-	// Sources of the files: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
-	Sources []string `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
-	// Day, YYYY-MM-DD: only files dated on or after it. Empty means no bound.
-	Since string `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
-	// Day, YYYY-MM-DD: only files dated on or before it. Empty means no bound.
-	Until string `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
-	// Conditions on the fields of a file, all of which must hold.
-	Filter []*Condition `protobuf:"bytes,6,rep,name=filter,proto3" json:"filter,omitempty"`
-	// List also the files that are not indexed, with the reason.
-	IncludeSkipped bool `protobuf:"varint,7,opt,name=include_skipped,json=includeSkipped,proto3" json:"include_skipped,omitempty"`
-	// Maximum number of files, at most 10,000; 0 means 1,000.
-	PageSize int32 `protobuf:"varint,8,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the response before; empty for the first page.
-	PageToken     string `protobuf:"bytes,9,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListFilesRequest) Reset() {
-	*x = ListFilesRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListFilesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListFilesRequest) ProtoMessage() {}
-
-func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListFilesRequest.ProtoReflect.Descriptor instead.
-func (*ListFilesRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *ListFilesRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-func (x *ListFilesRequest) GetGlob() string {
-	if x != nil {
-		return x.Glob
-	}
-	return ""
-}
-
-func (x *ListFilesRequest) GetSources() []string {
-	if x != nil {
-		return x.Sources
-	}
-	return nil
-}
-
-func (x *ListFilesRequest) GetSince() string {
-	if x != nil {
-		return x.Since
-	}
-	return ""
-}
-
-func (x *ListFilesRequest) GetUntil() string {
-	if x != nil {
-		return x.Until
-	}
-	return ""
-}
-
-func (x *ListFilesRequest) GetFilter() []*Condition {
-	if x != nil {
-		return x.Filter
-	}
-	return nil
-}
-
-func (x *ListFilesRequest) GetIncludeSkipped() bool {
-	if x != nil {
-		return x.IncludeSkipped
-	}
-	return false
-}
-
-func (x *ListFilesRequest) GetPageSize() int32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListFilesRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-type ListFilesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Files in the order of their paths.
-	Files []*File `protobuf:"bytes,1,rep,name=files,proto3" json:"files,omitempty"`
-	// Token of the next page; empty on the last one.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Number of all files that the request selects.
-	TotalCount int32 `protobuf:"varint,3,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
-	// State of the index.
-	Index         *IndexState `protobuf:"bytes,4,opt,name=index,proto3" json:"index,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListFilesResponse) Reset() {
-	*x = ListFilesResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListFilesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListFilesResponse) ProtoMessage() {}
-
-func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListFilesResponse.ProtoReflect.Descriptor instead.
-func (*ListFilesResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *ListFilesResponse) GetFiles() []*File {
-	if x != nil {
-		return x.Files
-	}
-	return nil
-}
-
-func (x *ListFilesResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
-func (x *ListFilesResponse) GetTotalCount() int32 {
-	if x != nil {
-		return x.TotalCount
-	}
-	return 0
-}
-
-func (x *ListFilesResponse) GetIndex() *IndexState {
-	if x != nil {
-		return x.Index
-	}
-	return nil
-}
-
-// File is a file of the index.
-type File struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path as in a result.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// "memory", "extra", "sessions", "claude-code" or "codex".
-	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	// Title of the front matter, else the heading that stands for the file, else the words of its name. Empty for a file that is
-	// only named for a day.
-	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// Day of the file, YYYY-MM-DD; empty if it has none.
-	Date string `protobuf:"bytes,4,opt,name=date,proto3" json:"date,omitempty"`
-	// Tags of the front matter and the text, without "#".
-	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Aliases of the front matter.
-	Aliases []string `protobuf:"bytes,6,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// Chunks of the file in the index.
-	ChunkCount int32 `protobuf:"varint,7,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
-	// Size of the file.
-	SizeBytes int64 `protobuf:"varint,8,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// Modification time; unset if it is not known.
-	ModificationTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=modification_time,json=modificationTime,proto3" json:"modification_time,omitempty"`
-	// Why the file is not indexed; empty if it is.
-	Skipped       string `protobuf:"bytes,10,opt,name=skipped,proto3" json:"skipped,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *File) Reset() {
-	*x = File{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *File) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*File) ProtoMessage() {}
-
-func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use File.ProtoReflect.Descriptor instead.
-func (*File) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *File) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *File) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *File) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
-}
-
-func (x *File) GetDate() string {
-	if x != nil {
-		return x.Date
-	}
-	return ""
-}
-
-func (x *File) GetTags() []string {
-	if x != nil {
-		return x.Tags
-	}
-	return nil
-}
-
-func (x *File) GetAliases() []string {
-	if x != nil {
-		return x.Aliases
-	}
-	return nil
-}
-
-func (x *File) GetChunkCount() int32 {
-	if x != nil {
-		return x.ChunkCount
-	}
-	return 0
-}
-
-func (x *File) GetSizeBytes() int64 {
-	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-func (x *File) GetModificationTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ModificationTime
-	}
-	return nil
-}
-
-func (x *File) GetSkipped() string {
-	if x != nil {
-		return x.Skipped
-	}
-	return ""
-}
-
-type ListLinksRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the only agent that the caller may reach.
-	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Path as in a result or, as in a link, the end of a path, a title or an alias. An unknown file is NOT_FOUND.
-	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListLinksRequest) Reset() {
-	*x = ListLinksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListLinksRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListLinksRequest) ProtoMessage() {}
-
-func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListLinksRequest.ProtoReflect.Descriptor instead.
-func (*ListLinksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *ListLinksRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-func (x *ListLinksRequest) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-type ListLinksResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Links         *Links                 `protobuf:"bytes,1,opt,name=links,proto3" json:"links,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListLinksResponse) Reset() {
-	*x = ListLinksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListLinksResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListLinksResponse) ProtoMessage() {}
-
-func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListLinksResponse.ProtoReflect.Descriptor instead.
-func (*ListLinksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *ListLinksResponse) GetLinks() *Links {
-	if x != nil {
-		return x.Links
-	}
-	return nil
-}
-
-// Links are the links between a file and others.
-type Links struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the file.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// Links of the file, in the order of its lines.
-	Outgoing []*Link `protobuf:"bytes,2,rep,name=outgoing,proto3" json:"outgoing,omitempty"`
-	// Links of other files to the file, by path and line.
-	Incoming []*Link `protobuf:"bytes,3,rep,name=incoming,proto3" json:"incoming,omitempty"`
-	// The message was too large, and the last links are missing.
-	Truncated     bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Links) Reset() {
-	*x = Links{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Links) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Links) ProtoMessage() {}
-
-func (x *Links) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Links.ProtoReflect.Descriptor instead.
-func (*Links) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *Links) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *Links) GetOutgoing() []*Link {
-	if x != nil {
-		return x.Outgoing
-	}
-	return nil
-}
-
-func (x *Links) GetIncoming() []*Link {
-	if x != nil {
-		return x.Incoming
-	}
-	return nil
-}
-
-func (x *Links) GetTruncated() bool {
-	if x != nil {
-		return x.Truncated
-	}
-	return false
-}
-
-// Link is a link from one file to another.
-type Link struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the file that contains the link.
-	FromPath string `protobuf:"bytes,1,opt,name=from_path,json=fromPath,proto3" json:"from_path,omitempty"`
-	// Line of the link.
-	Line int32 `protobuf:"varint,2,opt,name=line,proto3" json:"line,omitempty"`
-	// Text that is shown.
-	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	// What the link names: a path relative to the workspace, or a name.
-	Target string `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
-	// Path of the file that the target is now; empty if there is none.
-	ToPath string `protobuf:"bytes,5,opt,name=to_path,json=toPath,proto3" json:"to_path,omitempty"`
-	// "wiki" ([[Note]]), "embed" (![[Note]]) or "path" ([text](note.md)).
-	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Link) Reset() {
-	*x = Link{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Link) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Link) ProtoMessage() {}
-
-func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Link.ProtoReflect.Descriptor instead.
-func (*Link) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
-}
-
-func (x *Link) GetFromPath() string {
-	if x != nil {
-		return x.FromPath
-	}
-	return ""
-}
-
-func (x *Link) GetLine() int32 {
-	if x != nil {
-		return x.Line
-	}
-	return 0
-}
-
-func (x *Link) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *Link) GetTarget() string {
-	if x != nil {
-		return x.Target
-	}
-	return ""
-}
-
-func (x *Link) GetToPath() string {
-	if x != nil {
-		return x.ToPath
-	}
-	return ""
-}
-
-func (x *Link) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-type ListChunksRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the only agent that the caller may reach.
-	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Path as in a result. An unknown file is NOT_FOUND.
-	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListChunksRequest) Reset() {
-	*x = ListChunksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListChunksRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListChunksRequest) ProtoMessage() {}
-
-func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
-func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *ListChunksRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-func (x *ListChunksRequest) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-type ListChunksResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the file.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// Chunks in the order of their lines; neighbours may overlap.
-	Chunks []*Chunk `protobuf:"bytes,2,rep,name=chunks,proto3" json:"chunks,omitempty"`
-	// Why the file is not indexed; empty if it is.
-	Skipped string `protobuf:"bytes,3,opt,name=skipped,proto3" json:"skipped,omitempty"`
-	// The message was too large, and the last chunks are missing.
-	Truncated     bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListChunksResponse) Reset() {
-	*x = ListChunksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListChunksResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListChunksResponse) ProtoMessage() {}
-
-func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
-func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
-}
-
-func (x *ListChunksResponse) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *ListChunksResponse) GetChunks() []*Chunk {
-	if x != nil {
-		return x.Chunks
-	}
-	return nil
-}
-
-func (x *ListChunksResponse) GetSkipped() string {
-	if x != nil {
-		return x.Skipped
-	}
-	return ""
-}
-
-func (x *ListChunksResponse) GetTruncated() bool {
-	if x != nil {
-		return x.Truncated
-	}
-	return false
-}
-
-// Chunk is a run of lines that is indexed as one.
-type Chunk struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// First line.
-	StartLine int32 `protobuf:"varint,1,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
-	// Last line.
-	EndLine int32 `protobuf:"varint,2,opt,name=end_line,json=endLine,proto3" json:"end_line,omitempty"`
-	// Headings above the chunk: "# Projects > ## Acme".
-	Heading string `protobuf:"bytes,3,opt,name=heading,proto3" json:"heading,omitempty"`
-	// Day of the entry, else of the heading, else of the file; empty if there is none.
-	Date string `protobuf:"bytes,4,opt,name=date,proto3" json:"date,omitempty"`
-	// Language in whose way the words are stemmed, such as "de"; empty if as in English.
-	Language string `protobuf:"bytes,5,opt,name=language,proto3" json:"language,omitempty"`
-	// Number of tokens of the text, estimated.
-	TokenCount int32 `protobuf:"varint,6,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
-	// The chunk has a vector.
-	Embedded      bool `protobuf:"varint,7,opt,name=embedded,proto3" json:"embedded,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Chunk) Reset() {
-	*x = Chunk{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Chunk) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Chunk) ProtoMessage() {}
-
-func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
-func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *Chunk) GetStartLine() int32 {
-	if x != nil {
-		return x.StartLine
-	}
-	return 0
-}
-
-func (x *Chunk) GetEndLine() int32 {
-	if x != nil {
-		return x.EndLine
-	}
-	return 0
-}
-
-func (x *Chunk) GetHeading() string {
-	if x != nil {
-		return x.Heading
-	}
-	return ""
-}
-
-func (x *Chunk) GetDate() string {
-	if x != nil {
-		return x.Date
-	}
-	return ""
-}
-
-func (x *Chunk) GetLanguage() string {
-	if x != nil {
-		return x.Language
-	}
-	return ""
-}
-
-func (x *Chunk) GetTokenCount() int32 {
-	if x != nil {
-		return x.TokenCount
-	}
-	return 0
-}
-
-func (x *Chunk) GetEmbedded() bool {
-	if x != nil {
-		return x.Embedded
-	}
-	return false
-}
-
-type MemoryMapRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the only agent that the caller may reach.
-	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Maximum number of points, at most 20,000; 0 means 20,000.
-	MaxPoints int32 `protobuf:"varint,2,opt,name=max_points,json=maxPoints,proto3" json:"max_points,omitempty"`
-	// Version of the map that the caller has. If it is still the version of the map, the response has no points, files and clusters.
-	KnownVersion  string `protobuf:"bytes,3,opt,name=known_version,json=knownVersion,proto3" json:"known_version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MemoryMapRequest) Reset() {
-	*x = MemoryMapRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MemoryMapRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MemoryMapRequest) ProtoMessage() {}
-
-func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MemoryMapRequest.ProtoReflect.Descriptor instead.
-func (*MemoryMapRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
-}
-
-func (x *MemoryMapRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-func (x *MemoryMapRequest) GetMaxPoints() int32 {
-	if x != nil {
-		return x.MaxPoints
-	}
-	return 0
-}
-
-func (x *MemoryMapRequest) GetKnownVersion() string {
-	if x != nil {
-		return x.KnownVersion
-	}
-	return ""
-}
-
-type MemoryMapResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Changes with everything that the map shows; empty if there is no map yet.
-	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// A newer map is being made. Ask again in half a second.
-	Computing bool `protobuf:"varint,2,opt,name=computing,proto3" json:"computing,omitempty"`
-	// What is being done: "reading", "neighbors", "layout" or "naming"; empty if no map is being made.
-	Phase string `protobuf:"bytes,3,opt,name=phase,proto3" json:"phase,omitempty"`
-	// How far the map is, from 0 to 1.
-	Progress float64 `protobuf:"fixed64,4,opt,name=progress,proto3" json:"progress,omitempty"`
-	// Points of the map; not set if there is no map yet, or if the caller has it.
-	Points *MapPoints `protobuf:"bytes,5,opt,name=points,proto3" json:"points,omitempty"`
-	// Files of the points.
-	Files []*MapFile `protobuf:"bytes,6,rep,name=files,proto3" json:"files,omitempty"`
-	// Headings of the points.
-	Headings []string `protobuf:"bytes,7,rep,name=headings,proto3" json:"headings,omitempty"`
-	// Days of the points, YYYY-MM-DD.
-	Dates []string `protobuf:"bytes,8,rep,name=dates,proto3" json:"dates,omitempty"`
-	// Clusters, the largest first.
-	Clusters []*MapCluster `protobuf:"bytes,9,rep,name=clusters,proto3" json:"clusters,omitempty"`
-	// Chunks of the index. If there are more than points, the points are a sample of all files.
-	TotalChunkCount int32 `protobuf:"varint,10,opt,name=total_chunk_count,json=totalChunkCount,proto3" json:"total_chunk_count,omitempty"`
-	// What makes chunks alike: "vectors", or "terms" if the index has no vectors.
-	Basis string `protobuf:"bytes,11,opt,name=basis,proto3" json:"basis,omitempty"`
-	// Time at which the map was made; not set if there is none.
-	MadeTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=made_time,json=madeTime,proto3" json:"made_time,omitempty"`
-	// Time that it took.
-	Took *durationpb.Duration `protobuf:"bytes,13,opt,name=took,proto3" json:"took,omitempty"`
-	// Why the last map could not be made; empty if it could.
-	Error         string `protobuf:"bytes,14,opt,name=error,proto3" json:"error,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MemoryMapResponse) Reset() {
-	*x = MemoryMapResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MemoryMapResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MemoryMapResponse) ProtoMessage() {}
-
-func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MemoryMapResponse.ProtoReflect.Descriptor instead.
-func (*MemoryMapResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *MemoryMapResponse) GetVersion() string {
-	if x != nil {
-		return x.Version
-	}
-	return ""
-}
-
-func (x *MemoryMapResponse) GetComputing() bool {
-	if x != nil {
-		return x.Computing
-	}
-	return false
-}
-
-func (x *MemoryMapResponse) GetPhase() string {
-	if x != nil {
-		return x.Phase
-	}
-	return ""
-}
-
-func (x *MemoryMapResponse) GetProgress() float64 {
-	if x != nil {
-		return x.Progress
-	}
-	return 0
-}
-
-func (x *MemoryMapResponse) GetPoints() *MapPoints {
-	if x != nil {
-		return x.Points
-	}
-	return nil
-}
-
-func (x *MemoryMapResponse) GetFiles() []*MapFile {
-	if x != nil {
-		return x.Files
-	}
-	return nil
-}
-
-func (x *MemoryMapResponse) GetHeadings() []string {
-	if x != nil {
-		return x.Headings
-	}
-	return nil
-}
-
-func (x *MemoryMapResponse) GetDates() []string {
-	if x != nil {
-		return x.Dates
-	}
-	return nil
-}
-
-func (x *MemoryMapResponse) GetClusters() []*MapCluster {
-	if x != nil {
-		return x.Clusters
-	}
-	return nil
-}
-
-func (x *MemoryMapResponse) GetTotalChunkCount() int32 {
-	if x != nil {
-		return x.TotalChunkCount
-	}
-	return 0
-}
-
-func (x *MemoryMapResponse) GetBasis() string {
-	if x != nil {
-		return x.Basis
-	}
-	return ""
-}
-
-func (x *MemoryMapResponse) GetMadeTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.MadeTime
-	}
-	return nil
-}
-
-func (x *MemoryMapResponse) GetTook() *durationpb.Duration {
-	if x != nil {
-		return x.Took
-	}
-	return nil
-}
-
-func (x *MemoryMapResponse) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
-// MapPoints are the chunks of a map, as lists of equal length.
-type MapPoints struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Places from left to right, from 0 to 1.
-	X []float32 `protobuf:"fixed32,1,rep,packed,name=x,proto3" json:"x,omitempty"`
-	// Places from top to bottom, from 0 to 1.
-	Y []float32 `protobuf:"fixed32,2,rep,packed,name=y,proto3" json:"y,omitempty"`
-	// Indexes into the files.
-	File []int32 `protobuf:"varint,3,rep,packed,name=file,proto3" json:"file,omitempty"`
-	// First lines of the chunks.
-	StartLine []int32 `protobuf:"varint,4,rep,packed,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
-	// Last lines.
-	EndLine []int32 `protobuf:"varint,5,rep,packed,name=end_line,json=endLine,proto3" json:"end_line,omitempty"`
-	// Indexes into the headings, -1 for chunks without.
-	Heading []int32 `protobuf:"varint,6,rep,packed,name=heading,proto3" json:"heading,omitempty"`
-	// Indexes into the dates, -1 for chunks without.
-	Date []int32 `protobuf:"varint,7,rep,packed,name=date,proto3" json:"date,omitempty"`
-	// Indexes into the clusters, -1 for chunks in none.
-	Cluster       []int32 `protobuf:"varint,8,rep,packed,name=cluster,proto3" json:"cluster,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MapPoints) Reset() {
-	*x = MapPoints{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MapPoints) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MapPoints) ProtoMessage() {}
-
-func (x *MapPoints) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MapPoints.ProtoReflect.Descriptor instead.
-func (*MapPoints) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
-}
-
-func (x *MapPoints) GetX() []float32 {
-	if x != nil {
-		return x.X
-	}
-	return nil
-}
-
-func (x *MapPoints) GetY() []float32 {
-	if x != nil {
-		return x.Y
-	}
-	return nil
-}
-
-func (x *MapPoints) GetFile() []int32 {
-	if x != nil {
-		return x.File
-	}
-	return nil
-}
-
-func (x *MapPoints) GetStartLine() []int32 {
-	if x != nil {
-		return x.StartLine
-	}
-	return nil
-}
-
-func (x *MapPoints) GetEndLine() []int32 {
-	if x != nil {
-		return x.EndLine
-	}
-	return nil
-}
-
-func (x *MapPoints) GetHeading() []int32 {
-	if x != nil {
-		return x.Heading
-	}
-	return nil
-}
-
-func (x *MapPoints) GetDate() []int32 {
-	if x != nil {
-		return x.Date
-	}
-	return nil
-}
-
-func (x *MapPoints) GetCluster() []int32 {
-	if x != nil {
-		return x.Cluster
-	}
-	return nil
-}
-
-// MapFile is a file with points in a map.
-type MapFile struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path as in a result.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// As in File.
-	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// As in File.
-	Tags []string `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty"`
-	// Modification time; unset if it is not known.
-	ModificationTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=modification_time,json=modificationTime,proto3" json:"modification_time,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
-}
-
-func (x *MapFile) Reset() {
-	*x = MapFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MapFile) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MapFile) ProtoMessage() {}
-
-func (x *MapFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MapFile.ProtoReflect.Descriptor instead.
-func (*MapFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *MapFile) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *MapFile) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
-}
-
-func (x *MapFile) GetTags() []string {
-	if x != nil {
-		return x.Tags
-	}
-	return nil
-}
-
-func (x *MapFile) GetModificationTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ModificationTime
-	}
-	return nil
-}
-
-// MapCluster is a crowd of points in a map.
-type MapCluster struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What its chunks are about: words that are frequent in them and rare elsewhere, the most telling first.
-	Terms []string `protobuf:"bytes,1,rep,name=terms,proto3" json:"terms,omitempty"`
-	// Place where its points are densest.
-	X float32 `protobuf:"fixed32,2,opt,name=x,proto3" json:"x,omitempty"`
-	// As x, from top to bottom.
-	Y float32 `protobuf:"fixed32,3,opt,name=y,proto3" json:"y,omitempty"`
-	// Number of its points.
-	Size          int32 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MapCluster) Reset() {
-	*x = MapCluster{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MapCluster) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MapCluster) ProtoMessage() {}
-
-func (x *MapCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MapCluster.ProtoReflect.Descriptor instead.
-func (*MapCluster) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
-}
-
-func (x *MapCluster) GetTerms() []string {
-	if x != nil {
-		return x.Terms
-	}
-	return nil
-}
-
-func (x *MapCluster) GetX() float32 {
-	if x != nil {
-		return x.X
-	}
-	return 0
-}
-
-func (x *MapCluster) GetY() float32 {
-	if x != nil {
-		return x.Y
-	}
-	return 0
-}
-
-func (x *MapCluster) GetSize() int32 {
-	if x != nil {
-		return x.Size
-	}
-	return 0
-}
-
-type ActivityRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the only agent that the caller may reach.
-	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// First day, YYYY-MM-DD; empty means no bound.
-	Since string `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
-	// Last day, YYYY-MM-DD; empty means no bound.
-	Until         string `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ActivityRequest) Reset() {
-	*x = ActivityRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ActivityRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ActivityRequest) ProtoMessage() {}
-
-func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ActivityRequest.ProtoReflect.Descriptor instead.
-func (*ActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
-}
-
-func (x *ActivityRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-func (x *ActivityRequest) GetSince() string {
-	if x != nil {
-		return x.Since
-	}
-	return ""
-}
-
-func (x *ActivityRequest) GetUntil() string {
-	if x != nil {
-		return x.Until
-	}
-	return ""
-}
-
-type ActivityResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Days on which there was anything, in order; at most 20,000, the last ones.
-	Days []*ActivityDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
-	// Files that are on no day.
-	UndatedNoteCount int32 `protobuf:"varint,2,opt,name=undated_note_count,json=undatedNoteCount,proto3" json:"undated_note_count,omitempty"`
-	// Day of the service's clock.
-	Today string `protobuf:"bytes,3,opt,name=today,proto3" json:"today,omitempty"`
-	// The turns of the agent are recorded, so that the counts of turns and recalls mean something.
-	TurnsKept     bool `protobuf:"varint,4,opt,name=turns_kept,json=turnsKept,proto3" json:"turns_kept,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ActivityResponse) Reset() {
-	*x = ActivityResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ActivityResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ActivityResponse) ProtoMessage() {}
-
-func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ActivityResponse.ProtoReflect.Descriptor instead.
-func (*ActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
-}
-
-func (x *ActivityResponse) GetDays() []*ActivityDay {
-	if x != nil {
-		return x.Days
-	}
-	return nil
-}
-
-func (x *ActivityResponse) GetUndatedNoteCount() int32 {
-	if x != nil {
-		return x.UndatedNoteCount
-	}
-	return 0
-}
-
-func (x *ActivityResponse) GetToday() string {
-	if x != nil {
-		return x.Today
-	}
-	return ""
-}
-
-func (x *ActivityResponse) GetTurnsKept() bool {
-	if x != nil {
-		return x.TurnsKept
-	}
-	return false
-}
-
-// ActivityDay is what happened on a day, and what memory has of it.
-type ActivityDay struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// YYYY-MM-DD.
-	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// Files with a passage of this day; a file with passages of several days counts on each.
-	NoteCount int32 `protobuf:"varint,2,opt,name=note_count,json=noteCount,proto3" json:"note_count,omitempty"`
-	// Chunks of this day.
-	ChunkCount int32 `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
-	// Files that were last changed on this day.
-	ChangedCount int32 `protobuf:"varint,4,opt,name=changed_count,json=changedCount,proto3" json:"changed_count,omitempty"`
-	// How often a passage of this day was recalled, on whatever day.
-	RecalledCount int32 `protobuf:"varint,5,opt,name=recalled_count,json=recalledCount,proto3" json:"recalled_count,omitempty"`
-	// Turns of the agent on this day.
-	TurnCount int32 `protobuf:"varint,6,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
-	// Passages that were recalled on this day.
-	UsedCount     int32 `protobuf:"varint,7,opt,name=used_count,json=usedCount,proto3" json:"used_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ActivityDay) Reset() {
-	*x = ActivityDay{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ActivityDay) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ActivityDay) ProtoMessage() {}
-
-func (x *ActivityDay) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ActivityDay.ProtoReflect.Descriptor instead.
-func (*ActivityDay) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
-}
-
-func (x *ActivityDay) GetDate() string {
-	if x != nil {
-		return x.Date
-	}
-	return ""
-}
-
-func (x *ActivityDay) GetNoteCount() int32 {
-	if x != nil {
-		return x.NoteCount
-	}
-	return 0
-}
-
-func (x *ActivityDay) GetChunkCount() int32 {
-	if x != nil {
-		return x.ChunkCount
-	}
-	return 0
-}
-
-func (x *ActivityDay) GetChangedCount() int32 {
-	if x != nil {
-		return x.ChangedCount
-	}
-	return 0
-}
-
-func (x *ActivityDay) GetRecalledCount() int32 {
-	if x != nil {
-		return x.RecalledCount
-	}
-	return 0
-}
-
-func (x *ActivityDay) GetTurnCount() int32 {
-	if x != nil {
-		return x.TurnCount
-	}
-	return 0
-}
-
-func (x *ActivityDay) GetUsedCount() int32 {
-	if x != nil {
-		return x.UsedCount
-	}
-	return 0
-}
-
-type ExplainRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Search to explain, with its agent. Its max_results and filters apply.
-	Search *MemorySearchRequest `protobuf:"bytes,1,opt,name=search,proto3" json:"search,omitempty"`
-	// File of the passage. Empty explains only the results.
-	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// Line of the passage.
-	Line          int32 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExplainRequest) Reset() {
-	*x = ExplainRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExplainRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExplainRequest) ProtoMessage() {}
-
-func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
-func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
-}
-
-func (x *ExplainRequest) GetSearch() *MemorySearchRequest {
-	if x != nil {
-		return x.Search
-	}
-	return nil
-}
-
-func (x *ExplainRequest) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *ExplainRequest) GetLine() int32 {
-	if x != nil {
-		return x.Line
-	}
-	return 0
-}
-
-type ExplainResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Response to the search, with traces.
-	Answer *MemorySearchResponse `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
-	// Outcome for the passage: "returned", "not_indexed", "skipped", "filtered", "not_a_candidate", "below_threshold",
-	// "covered", "dropped_by_mmr", "file_limit" or "beyond_max_results". Empty if the request has no path.
-	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// Sentence for people, with the figures.
-	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	// The passage with its trace; unset if it was not a candidate.
-	Passage *SearchResult `protobuf:"bytes,4,opt,name=passage,proto3" json:"passage,omitempty"`
-	// Terms of the query that are looked for, as it spells them.
-	Terms []string `protobuf:"bytes,5,rep,name=terms,proto3" json:"terms,omitempty"`
-	// Links of the file of the passage; unset if the request has no path or the index does not have the file.
-	Links         *Links `protobuf:"bytes,6,opt,name=links,proto3" json:"links,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExplainResponse) Reset() {
-	*x = ExplainResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExplainResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExplainResponse) ProtoMessage() {}
-
-func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
-func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
-}
-
-func (x *ExplainResponse) GetAnswer() *MemorySearchResponse {
-	if x != nil {
-		return x.Answer
-	}
-	return nil
-}
-
-func (x *ExplainResponse) GetOutcome() string {
-	if x != nil {
-		return x.Outcome
-	}
-	return ""
-}
-
-func (x *ExplainResponse) GetText() string {
-	if x != nil {
-		return x.Text
-	}
-	return ""
-}
-
-func (x *ExplainResponse) GetPassage() *SearchResult {
-	if x != nil {
-		return x.Passage
-	}
-	return nil
-}
-
-func (x *ExplainResponse) GetTerms() []string {
-	if x != nil {
-		return x.Terms
-	}
-	return nil
-}
-
-func (x *ExplainResponse) GetLinks() *Links {
-	if x != nil {
-		return x.Links
-	}
-	return nil
-}
-
-type StatusRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Agent         string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StatusRequest) Reset() {
-	*x = StatusRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StatusRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StatusRequest) ProtoMessage() {}
-
-func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
-func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
-}
-
-func (x *StatusRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
+// StatusResponse is how far the index of an agent is. GET /v1/status has more.
 type StatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	// Folder of the memory.
-	Workspace string `protobuf:"bytes,2,opt,name=workspace,proto3" json:"workspace,omitempty"`
-	// File of the index.
-	Database string      `protobuf:"bytes,3,opt,name=database,proto3" json:"database,omitempty"`
-	Index    *IndexState `protobuf:"bytes,4,opt,name=index,proto3" json:"index,omitempty"`
+	Workspace string      `protobuf:"bytes,2,opt,name=workspace,proto3" json:"workspace,omitempty"`
+	Index     *IndexState `protobuf:"bytes,4,opt,name=index,proto3" json:"index,omitempty"`
 	// Files that are not indexed, at most 500; an entry without a path reports how many more there are.
 	Skipped []*SkippedFile `protobuf:"bytes,5,rep,name=skipped,proto3" json:"skipped,omitempty"`
-	// How changes are noticed: "inotify", "polling" or "off".
-	WatchMode string `protobuf:"bytes,6,opt,name=watch_mode,json=watchMode,proto3" json:"watch_mode,omitempty"`
-	// Why the watch mode is not "inotify"; empty if it is.
-	WatchNote string    `protobuf:"bytes,7,opt,name=watch_note,json=watchNote,proto3" json:"watch_note,omitempty"`
-	Provider  *Provider `protobuf:"bytes,8,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Size of the database file.
-	DatabaseBytes int64 `protobuf:"varint,9,opt,name=database_bytes,json=databaseBytes,proto3" json:"database_bytes,omitempty"`
-	// Size of the write-ahead log.
-	WalBytes int64 `protobuf:"varint,10,opt,name=wal_bytes,json=walBytes,proto3" json:"wal_bytes,omitempty"`
 	// Chunks that have a vector.
-	EmbeddedChunkCount int32 `protobuf:"varint,11,opt,name=embedded_chunk_count,json=embeddedChunkCount,proto3" json:"embedded_chunk_count,omitempty"`
-	// Vectors of texts that are not indexed now.
-	CachedEmbeddingCount int32 `protobuf:"varint,12,opt,name=cached_embedding_count,json=cachedEmbeddingCount,proto3" json:"cached_embedding_count,omitempty"`
+	Embedded int32 `protobuf:"varint,11,opt,name=embedded,proto3" json:"embedded,omitempty"`
 	// What searches lack now.
 	Degraded []*Degradation `protobuf:"bytes,13,rep,name=degraded,proto3" json:"degraded,omitempty"`
-	// Roots that cannot be read now. Their files stay in the index.
-	Unavailable []string `protobuf:"bytes,14,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
 	// Version of the service.
-	Version string `protobuf:"bytes,15,opt,name=version,proto3" json:"version,omitempty"`
-	// A sync or rebuild is running.
-	Syncing bool `protobuf:"varint,16,opt,name=syncing,proto3" json:"syncing,omitempty"`
-	// Memory that this agent's vectors occupy; 0 if searches read them from the database.
-	ResidentBytes int64 `protobuf:"varint,17,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"`
-	// Maximum memory for the vectors of all agents; 0 for callers that may not reach all agents.
-	MemoryBudgetBytes int64 `protobuf:"varint,18,opt,name=memory_budget_bytes,json=memoryBudgetBytes,proto3" json:"memory_budget_bytes,omitempty"`
-	// Memory that the vectors of all agents occupy; 0 for callers that may not reach all agents.
-	MemoryResidentBytes int64 `protobuf:"varint,19,opt,name=memory_resident_bytes,json=memoryResidentBytes,proto3" json:"memory_resident_bytes,omitempty"`
-	// Last check of the index; not set before the first since the start.
-	Check *IndexCheck `protobuf:"bytes,20,opt,name=check,proto3" json:"check,omitempty"`
-	// Markdown files of the workspace that the settings do not include; ignored files do not count.
-	UnindexedFileCount int32 `protobuf:"varint,30,opt,name=unindexed_file_count,json=unindexedFileCount,proto3" json:"unindexed_file_count,omitempty"`
-	// There may be more of them: at most 10,000 are counted, for at most a second.
-	UnindexedMore bool `protobuf:"varint,31,opt,name=unindexed_more,json=unindexedMore,proto3" json:"unindexed_more,omitempty"`
-	// Nothing is sent to another machine.
-	Offline bool `protobuf:"varint,40,opt,name=offline,proto3" json:"offline,omitempty"`
-	// What the process has sent since its start, by host and purpose, the most recent first. It is for all agents, so callers that
-	// may not reach all of them get nothing.
-	Egress []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
-	// How far the embedding of chunks without a vector is; unset if none are being embedded and none wait.
-	Backfill *Backfill `protobuf:"bytes,50,opt,name=backfill,proto3" json:"backfill,omitempty"`
-	// Provider and model of the re-ranker; empty without one.
-	Reranker string `protobuf:"bytes,51,opt,name=reranker,proto3" json:"reranker,omitempty"`
-	// Why the re-ranker was last not answering; empty if it answers or was not asked yet.
-	RerankerError string `protobuf:"bytes,52,opt,name=reranker_error,json=rerankerError,proto3" json:"reranker_error,omitempty"`
-	// Calls to the agent that took a quarter of a second or more, the most recent first, at most 20. Streams do not count.
-	SlowCalls []*SlowCall `protobuf:"bytes,60,rep,name=slow_calls,json=slowCalls,proto3" json:"slow_calls,omitempty"`
-	// Folders of the transcripts that are indexed; none unless the settings name such sources.
-	Transcripts   []*TranscriptFolder `protobuf:"bytes,61,rep,name=transcripts,proto3" json:"transcripts,omitempty"`
+	Version       string `protobuf:"bytes,15,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4258,7 +2419,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4271,7 +2432,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StatusResponse) GetAgent() string {
@@ -4284,13 +2445,6 @@ func (x *StatusResponse) GetAgent() string {
 func (x *StatusResponse) GetWorkspace() string {
 	if x != nil {
 		return x.Workspace
-	}
-	return ""
-}
-
-func (x *StatusResponse) GetDatabase() string {
-	if x != nil {
-		return x.Database
 	}
 	return ""
 }
@@ -4309,51 +2463,9 @@ func (x *StatusResponse) GetSkipped() []*SkippedFile {
 	return nil
 }
 
-func (x *StatusResponse) GetWatchMode() string {
+func (x *StatusResponse) GetEmbedded() int32 {
 	if x != nil {
-		return x.WatchMode
-	}
-	return ""
-}
-
-func (x *StatusResponse) GetWatchNote() string {
-	if x != nil {
-		return x.WatchNote
-	}
-	return ""
-}
-
-func (x *StatusResponse) GetProvider() *Provider {
-	if x != nil {
-		return x.Provider
-	}
-	return nil
-}
-
-func (x *StatusResponse) GetDatabaseBytes() int64 {
-	if x != nil {
-		return x.DatabaseBytes
-	}
-	return 0
-}
-
-func (x *StatusResponse) GetWalBytes() int64 {
-	if x != nil {
-		return x.WalBytes
-	}
-	return 0
-}
-
-func (x *StatusResponse) GetEmbeddedChunkCount() int32 {
-	if x != nil {
-		return x.EmbeddedChunkCount
-	}
-	return 0
-}
-
-func (x *StatusResponse) GetCachedEmbeddingCount() int32 {
-	if x != nil {
-		return x.CachedEmbeddingCount
+		return x.Embedded
 	}
 	return 0
 }
@@ -4365,13 +2477,6 @@ func (x *StatusResponse) GetDegraded() []*Degradation {
 	return nil
 }
 
-func (x *StatusResponse) GetUnavailable() []string {
-	if x != nil {
-		return x.Unavailable
-	}
-	return nil
-}
-
 func (x *StatusResponse) GetVersion() string {
 	if x != nil {
 		return x.Version
@@ -4379,443 +2484,28 @@ func (x *StatusResponse) GetVersion() string {
 	return ""
 }
 
-func (x *StatusResponse) GetSyncing() bool {
-	if x != nil {
-		return x.Syncing
-	}
-	return false
-}
-
-func (x *StatusResponse) GetResidentBytes() int64 {
-	if x != nil {
-		return x.ResidentBytes
-	}
-	return 0
-}
-
-func (x *StatusResponse) GetMemoryBudgetBytes() int64 {
-	if x != nil {
-		return x.MemoryBudgetBytes
-	}
-	return 0
-}
-
-func (x *StatusResponse) GetMemoryResidentBytes() int64 {
-	if x != nil {
-		return x.MemoryResidentBytes
-	}
-	return 0
-}
-
-func (x *StatusResponse) GetCheck() *IndexCheck {
-	if x != nil {
-		return x.Check
-	}
-	return nil
-}
-
-func (x *StatusResponse) GetUnindexedFileCount() int32 {
-	if x != nil {
-		return x.UnindexedFileCount
-	}
-	return 0
-}
-
-func (x *StatusResponse) GetUnindexedMore() bool {
-	if x != nil {
-		return x.UnindexedMore
-	}
-	return false
-}
-
-func (x *StatusResponse) GetOffline() bool {
-	if x != nil {
-		return x.Offline
-	}
-	return false
-}
-
-func (x *StatusResponse) GetEgress() []*Egress {
-	if x != nil {
-		return x.Egress
-	}
-	return nil
-}
-
-func (x *StatusResponse) GetBackfill() *Backfill {
-	if x != nil {
-		return x.Backfill
-	}
-	return nil
-}
-
-func (x *StatusResponse) GetReranker() string {
-	if x != nil {
-		return x.Reranker
-	}
-	return ""
-}
-
-func (x *StatusResponse) GetRerankerError() string {
-	if x != nil {
-		return x.RerankerError
-	}
-	return ""
-}
-
-func (x *StatusResponse) GetSlowCalls() []*SlowCall {
-	if x != nil {
-		return x.SlowCalls
-	}
-	return nil
-}
-
-func (x *StatusResponse) GetTranscripts() []*TranscriptFolder {
-	if x != nil {
-		return x.Transcripts
-	}
-	return nil
-}
-
-// TranscriptFolder is a folder of transcripts of conversations.
-type TranscriptFolder struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Source of the transcripts: "sessions", "claude-code" or "codex".
-	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
-	// Path of the folder. Only transcripts of conversations in the memory's projects are indexed.
-	Folder        string `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TranscriptFolder) Reset() {
-	*x = TranscriptFolder{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TranscriptFolder) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TranscriptFolder) ProtoMessage() {}
-
-func (x *TranscriptFolder) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TranscriptFolder.ProtoReflect.Descriptor instead.
-func (*TranscriptFolder) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
-}
-
-func (x *TranscriptFolder) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *TranscriptFolder) GetFolder() string {
-	if x != nil {
-		return x.Folder
-	}
-	return ""
-}
-
-// SlowCall is a call that took long.
-type SlowCall struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Method without its service, such as "MemorySearch".
-	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	// Code of the outcome, "OK" or the name of an error.
-	Code      string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
-	Took      *durationpb.Duration   `protobuf:"bytes,3,opt,name=took,proto3" json:"took,omitempty"`
-	StartTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// Id of the request, as in the log.
-	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SlowCall) Reset() {
-	*x = SlowCall{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SlowCall) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SlowCall) ProtoMessage() {}
-
-func (x *SlowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
-func (*SlowCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
-}
-
-func (x *SlowCall) GetMethod() string {
-	if x != nil {
-		return x.Method
-	}
-	return ""
-}
-
-func (x *SlowCall) GetCode() string {
-	if x != nil {
-		return x.Code
-	}
-	return ""
-}
-
-func (x *SlowCall) GetTook() *durationpb.Duration {
-	if x != nil {
-		return x.Took
-	}
-	return nil
-}
-
-func (x *SlowCall) GetStartTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.StartTime
-	}
-	return nil
-}
-
-func (x *SlowCall) GetRequestId() string {
-	if x != nil {
-		return x.RequestId
-	}
-	return ""
-}
-
-// Egress is what was sent to one host for one purpose.
-type Egress struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name or address of the machine.
-	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
-	// What it was sent for: "embeddings", "language model", "re-ranking", "model download" or "memory service".
-	Purpose string `protobuf:"bytes,2,opt,name=purpose,proto3" json:"purpose,omitempty"`
-	// The host is the machine that the service runs on.
-	Local bool `protobuf:"varint,3,opt,name=local,proto3" json:"local,omitempty"`
-	// Requests that were sent, with those that failed.
-	RequestCount int64 `protobuf:"varint,4,opt,name=request_count,json=requestCount,proto3" json:"request_count,omitempty"`
-	// Requests that were not sent because the service is offline.
-	RefusedCount int64 `protobuf:"varint,5,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
-	// Bytes in the bodies of the requests.
-	SentBytes int64 `protobuf:"varint,6,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
-	// Time of the last request.
-	LastTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Egress) Reset() {
-	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Egress) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Egress) ProtoMessage() {}
-
-func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Egress.ProtoReflect.Descriptor instead.
-func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
-}
-
-func (x *Egress) GetHost() string {
-	if x != nil {
-		return x.Host
-	}
-	return ""
-}
-
-func (x *Egress) GetPurpose() string {
-	if x != nil {
-		return x.Purpose
-	}
-	return ""
-}
-
-func (x *Egress) GetLocal() bool {
-	if x != nil {
-		return x.Local
-	}
-	return false
-}
-
-func (x *Egress) GetRequestCount() int64 {
-	if x != nil {
-		return x.RequestCount
-	}
-	return 0
-}
-
-func (x *Egress) GetRefusedCount() int64 {
-	if x != nil {
-		return x.RefusedCount
-	}
-	return 0
-}
-
-func (x *Egress) GetSentBytes() int64 {
-	if x != nil {
-		return x.SentBytes
-	}
-	return 0
-}
-
-func (x *Egress) GetLastTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LastTime
-	}
-	return nil
-}
-
-// Backfill is how far the embedding of chunks without a vector is.
-type Backfill struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Texts are being embedded now.
-	Running bool `protobuf:"varint,1,opt,name=running,proto3" json:"running,omitempty"`
-	// Chunks that got a vector in this run.
-	EmbeddedCount int32 `protobuf:"varint,2,opt,name=embedded_count,json=embeddedCount,proto3" json:"embedded_count,omitempty"`
-	// Chunks that had no vector when it began.
-	TotalCount int32 `protobuf:"varint,3,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
-	// Chunks that got a vector in a second, lately; 0 if it is not known.
-	ChunksPerSecond float64 `protobuf:"fixed64,4,opt,name=chunks_per_second,json=chunksPerSecond,proto3" json:"chunks_per_second,omitempty"`
-	// About how long the run will take; unset if it is not known.
-	Left          *durationpb.Duration `protobuf:"bytes,5,opt,name=left,proto3" json:"left,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Backfill) Reset() {
-	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Backfill) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Backfill) ProtoMessage() {}
-
-func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
-func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
-}
-
-func (x *Backfill) GetRunning() bool {
-	if x != nil {
-		return x.Running
-	}
-	return false
-}
-
-func (x *Backfill) GetEmbeddedCount() int32 {
-	if x != nil {
-		return x.EmbeddedCount
-	}
-	return 0
-}
-
-func (x *Backfill) GetTotalCount() int32 {
-	if x != nil {
-		return x.TotalCount
-	}
-	return 0
-}
-
-func (x *Backfill) GetChunksPerSecond() float64 {
-	if x != nil {
-		return x.ChunksPerSecond
-	}
-	return 0
-}
-
-func (x *Backfill) GetLeft() *durationpb.Duration {
-	if x != nil {
-		return x.Left
-	}
-	return nil
-}
-
-type EstimateEmbeddingRequest struct {
+type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Agent         string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *EstimateEmbeddingRequest) Reset() {
-	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+func (x *StatusRequest) Reset() {
+	*x = StatusRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *EstimateEmbeddingRequest) String() string {
+func (x *StatusRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*EstimateEmbeddingRequest) ProtoMessage() {}
+func (*StatusRequest) ProtoMessage() {}
 
-func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+func (x *StatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4826,225 +2516,16 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
-func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+// Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
+func (*StatusRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
-func (x *EstimateEmbeddingRequest) GetAgent() string {
+func (x *StatusRequest) GetAgent() string {
 	if x != nil {
 		return x.Agent
 	}
 	return ""
-}
-
-// EstimateEmbeddingResponse is what it takes to embed the chunks without a vector.
-type EstimateEmbeddingResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Embedding provider; "none" without one.
-	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// Embedding model; empty without a provider.
-	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Different chunks without a vector, in the index and in the cache.
-	ChunkCount int32 `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
-	// Windows of these chunks.
-	WindowCount int32 `protobuf:"varint,4,opt,name=window_count,json=windowCount,proto3" json:"window_count,omitempty"`
-	// Different texts that the provider gets.
-	TextCount int32 `protobuf:"varint,5,opt,name=text_count,json=textCount,proto3" json:"text_count,omitempty"`
-	// Tokens of these texts, estimated.
-	TokenCount int64 `protobuf:"varint,6,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
-	// Requests that the provider gets; 0 for a model in the service.
-	RequestCount int32 `protobuf:"varint,7,opt,name=request_count,json=requestCount,proto3" json:"request_count,omitempty"`
-	// About how long it takes; unset if the speed of the provider is not known.
-	Took          *durationpb.Duration `protobuf:"bytes,8,opt,name=took,proto3" json:"took,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EstimateEmbeddingResponse) Reset() {
-	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EstimateEmbeddingResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EstimateEmbeddingResponse) ProtoMessage() {}
-
-func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
-func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
-}
-
-func (x *EstimateEmbeddingResponse) GetProvider() string {
-	if x != nil {
-		return x.Provider
-	}
-	return ""
-}
-
-func (x *EstimateEmbeddingResponse) GetModel() string {
-	if x != nil {
-		return x.Model
-	}
-	return ""
-}
-
-func (x *EstimateEmbeddingResponse) GetChunkCount() int32 {
-	if x != nil {
-		return x.ChunkCount
-	}
-	return 0
-}
-
-func (x *EstimateEmbeddingResponse) GetWindowCount() int32 {
-	if x != nil {
-		return x.WindowCount
-	}
-	return 0
-}
-
-func (x *EstimateEmbeddingResponse) GetTextCount() int32 {
-	if x != nil {
-		return x.TextCount
-	}
-	return 0
-}
-
-func (x *EstimateEmbeddingResponse) GetTokenCount() int64 {
-	if x != nil {
-		return x.TokenCount
-	}
-	return 0
-}
-
-func (x *EstimateEmbeddingResponse) GetRequestCount() int32 {
-	if x != nil {
-		return x.RequestCount
-	}
-	return 0
-}
-
-func (x *EstimateEmbeddingResponse) GetTook() *durationpb.Duration {
-	if x != nil {
-		return x.Took
-	}
-	return nil
-}
-
-// IndexCheck is the outcome of a check of the whole index. What was wrong is mended.
-type IndexCheck struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Pages of the file that were compared with their checksums.
-	PageCount int32 `protobuf:"varint,1,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
-	// Tables whose structure was checked.
-	TableCount int32 `protobuf:"varint,2,opt,name=table_count,json=tableCount,proto3" json:"table_count,omitempty"`
-	// Chunks whose texts were compared with their hashes.
-	TextCount int32 `protobuf:"varint,3,opt,name=text_count,json=textCount,proto3" json:"text_count,omitempty"`
-	// Chunks whose words were compared with their texts.
-	WordCount int32 `protobuf:"varint,4,opt,name=word_count,json=wordCount,proto3" json:"word_count,omitempty"`
-	// Vectors that were compared with their checksums.
-	VectorCount int32 `protobuf:"varint,5,opt,name=vector_count,json=vectorCount,proto3" json:"vector_count,omitempty"`
-	// What was wrong, a sentence each. Empty if the index was intact.
-	Found []string `protobuf:"bytes,6,rep,name=found,proto3" json:"found,omitempty"`
-	// End of the check.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *IndexCheck) Reset() {
-	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *IndexCheck) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*IndexCheck) ProtoMessage() {}
-
-func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
-func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *IndexCheck) GetPageCount() int32 {
-	if x != nil {
-		return x.PageCount
-	}
-	return 0
-}
-
-func (x *IndexCheck) GetTableCount() int32 {
-	if x != nil {
-		return x.TableCount
-	}
-	return 0
-}
-
-func (x *IndexCheck) GetTextCount() int32 {
-	if x != nil {
-		return x.TextCount
-	}
-	return 0
-}
-
-func (x *IndexCheck) GetWordCount() int32 {
-	if x != nil {
-		return x.WordCount
-	}
-	return 0
-}
-
-func (x *IndexCheck) GetVectorCount() int32 {
-	if x != nil {
-		return x.VectorCount
-	}
-	return 0
-}
-
-func (x *IndexCheck) GetFound() []string {
-	if x != nil {
-		return x.Found
-	}
-	return nil
-}
-
-func (x *IndexCheck) GetTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Time
-	}
-	return nil
 }
 
 type SkippedFile struct {
@@ -5060,7 +2541,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5072,7 +2553,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5085,7 +2566,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -5109,123 +2590,6 @@ func (x *SkippedFile) GetIndexed() bool {
 	return false
 }
 
-// Provider is the embedding provider of an index.
-type Provider struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the provider; "none" without one.
-	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	Model    string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Dimensions of a vector; 0 if they are not known yet.
-	Dims int32 `protobuf:"varint,3,opt,name=dims,proto3" json:"dims,omitempty"`
-	// The last call succeeded.
-	Healthy bool `protobuf:"varint,4,opt,name=healthy,proto3" json:"healthy,omitempty"`
-	// Last error; empty if healthy.
-	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
-	// Earliest time of the next attempt; unset if healthy.
-	RetryTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
-	// Why this provider was chosen, or why there is none; empty if it is not known.
-	Reason string `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Provider and model of the vectors that searches use, which are another's while those of this provider are not whole; empty
-	// without vectors.
-	ActiveProvider string `protobuf:"bytes,21,opt,name=active_provider,json=activeProvider,proto3" json:"active_provider,omitempty"`
-	ActiveModel    string `protobuf:"bytes,22,opt,name=active_model,json=activeModel,proto3" json:"active_model,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *Provider) Reset() {
-	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Provider) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Provider) ProtoMessage() {}
-
-func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Provider.ProtoReflect.Descriptor instead.
-func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
-}
-
-func (x *Provider) GetProvider() string {
-	if x != nil {
-		return x.Provider
-	}
-	return ""
-}
-
-func (x *Provider) GetModel() string {
-	if x != nil {
-		return x.Model
-	}
-	return ""
-}
-
-func (x *Provider) GetDims() int32 {
-	if x != nil {
-		return x.Dims
-	}
-	return 0
-}
-
-func (x *Provider) GetHealthy() bool {
-	if x != nil {
-		return x.Healthy
-	}
-	return false
-}
-
-func (x *Provider) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
-func (x *Provider) GetRetryTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.RetryTime
-	}
-	return nil
-}
-
-func (x *Provider) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *Provider) GetActiveProvider() string {
-	if x != nil {
-		return x.ActiveProvider
-	}
-	return ""
-}
-
-func (x *Provider) GetActiveModel() string {
-	if x != nil {
-		return x.ActiveModel
-	}
-	return ""
-}
-
 type SyncRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -5242,7 +2606,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5254,7 +2618,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5267,7 +2631,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -5311,7 +2675,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5323,7 +2687,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5336,7 +2700,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -5381,150 +2745,23 @@ func (*SyncResponse_Progress) isSyncResponse_Event() {}
 
 func (*SyncResponse_Report) isSyncResponse_Event() {}
 
-type RebuildRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Agent         string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RebuildRequest) Reset() {
-	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RebuildRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RebuildRequest) ProtoMessage() {}
-
-func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
-func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
-}
-
-func (x *RebuildRequest) GetAgent() string {
-	if x != nil {
-		return x.Agent
-	}
-	return ""
-}
-
-type RebuildResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to Event:
-	//
-	//	*RebuildResponse_Progress
-	//	*RebuildResponse_Report
-	Event         isRebuildResponse_Event `protobuf_oneof:"event"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RebuildResponse) Reset() {
-	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RebuildResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RebuildResponse) ProtoMessage() {}
-
-func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
-func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
-}
-
-func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
-	if x != nil {
-		return x.Event
-	}
-	return nil
-}
-
-func (x *RebuildResponse) GetProgress() *Progress {
-	if x != nil {
-		if x, ok := x.Event.(*RebuildResponse_Progress); ok {
-			return x.Progress
-		}
-	}
-	return nil
-}
-
-func (x *RebuildResponse) GetReport() *SyncReport {
-	if x != nil {
-		if x, ok := x.Event.(*RebuildResponse_Report); ok {
-			return x.Report
-		}
-	}
-	return nil
-}
-
-type isRebuildResponse_Event interface {
-	isRebuildResponse_Event()
-}
-
-type RebuildResponse_Progress struct {
-	Progress *Progress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
-}
-
-type RebuildResponse_Report struct {
-	// Last message of the stream.
-	Report *SyncReport `protobuf:"bytes,2,opt,name=report,proto3,oneof"`
-}
-
-func (*RebuildResponse_Progress) isRebuildResponse_Event() {}
-
-func (*RebuildResponse_Report) isRebuildResponse_Event() {}
-
 // Progress is one step of a sync or rebuild.
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "scan", "index", "commit" or "embed".
 	Phase string `protobuf:"bytes,1,opt,name=phase,proto3" json:"phase,omitempty"`
 	// Files that are done in this phase; 0 in phase "embed".
-	DoneFileCount int32 `protobuf:"varint,2,opt,name=done_file_count,json=doneFileCount,proto3" json:"done_file_count,omitempty"`
+	FilesDone int32 `protobuf:"varint,2,opt,name=files_done,json=filesDone,proto3" json:"files_done,omitempty"`
 	// Files of this phase; 0 if they are not known yet.
-	TotalFileCount int32 `protobuf:"varint,3,opt,name=total_file_count,json=totalFileCount,proto3" json:"total_file_count,omitempty"`
+	FilesTotal int32 `protobuf:"varint,3,opt,name=files_total,json=filesTotal,proto3" json:"files_total,omitempty"`
 	// Chunks written so far.
-	ChunkCount int32 `protobuf:"varint,4,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	Chunks int32 `protobuf:"varint,4,opt,name=chunks,proto3" json:"chunks,omitempty"`
 	// Chunks that got a vector so far; only in phase "embed".
-	EmbeddedCount int32 `protobuf:"varint,5,opt,name=embedded_count,json=embeddedCount,proto3" json:"embedded_count,omitempty"`
+	Embedded int32 `protobuf:"varint,5,opt,name=embedded,proto3" json:"embedded,omitempty"`
 	// Chunks that had no vector when the phase began; only in phase "embed".
-	EmbedTotalCount int32 `protobuf:"varint,6,opt,name=embed_total_count,json=embedTotalCount,proto3" json:"embed_total_count,omitempty"`
+	EmbedTotal int32 `protobuf:"varint,6,opt,name=embed_total,json=embedTotal,proto3" json:"embed_total,omitempty"`
 	// Files skipped so far.
-	SkippedCount int32 `protobuf:"varint,7,opt,name=skipped_count,json=skippedCount,proto3" json:"skipped_count,omitempty"`
+	Skipped int32 `protobuf:"varint,7,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	// Current file.
 	Path          string `protobuf:"bytes,8,opt,name=path,proto3" json:"path,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -5533,7 +2770,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5545,7 +2782,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5558,7 +2795,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Progress) GetPhase() string {
@@ -5568,44 +2805,44 @@ func (x *Progress) GetPhase() string {
 	return ""
 }
 
-func (x *Progress) GetDoneFileCount() int32 {
+func (x *Progress) GetFilesDone() int32 {
 	if x != nil {
-		return x.DoneFileCount
+		return x.FilesDone
 	}
 	return 0
 }
 
-func (x *Progress) GetTotalFileCount() int32 {
+func (x *Progress) GetFilesTotal() int32 {
 	if x != nil {
-		return x.TotalFileCount
+		return x.FilesTotal
 	}
 	return 0
 }
 
-func (x *Progress) GetChunkCount() int32 {
+func (x *Progress) GetChunks() int32 {
 	if x != nil {
-		return x.ChunkCount
+		return x.Chunks
 	}
 	return 0
 }
 
-func (x *Progress) GetEmbeddedCount() int32 {
+func (x *Progress) GetEmbedded() int32 {
 	if x != nil {
-		return x.EmbeddedCount
+		return x.Embedded
 	}
 	return 0
 }
 
-func (x *Progress) GetEmbedTotalCount() int32 {
+func (x *Progress) GetEmbedTotal() int32 {
 	if x != nil {
-		return x.EmbedTotalCount
+		return x.EmbedTotal
 	}
 	return 0
 }
 
-func (x *Progress) GetSkippedCount() int32 {
+func (x *Progress) GetSkipped() int32 {
 	if x != nil {
-		return x.SkippedCount
+		return x.Skipped
 	}
 	return 0
 }
@@ -5621,27 +2858,25 @@ func (x *Progress) GetPath() string {
 type SyncReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Files written.
-	FileCount int32 `protobuf:"varint,1,opt,name=file_count,json=fileCount,proto3" json:"file_count,omitempty"`
+	Files int32 `protobuf:"varint,1,opt,name=files,proto3" json:"files,omitempty"`
 	// Chunks written.
-	ChunkCount int32 `protobuf:"varint,2,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	Chunks int32 `protobuf:"varint,2,opt,name=chunks,proto3" json:"chunks,omitempty"`
 	// Files removed from the index.
-	RemovedFileCount int32 `protobuf:"varint,3,opt,name=removed_file_count,json=removedFileCount,proto3" json:"removed_file_count,omitempty"`
+	Removed int32 `protobuf:"varint,3,opt,name=removed,proto3" json:"removed,omitempty"`
 	// Files that the index leaves out now.
-	SkippedCount int32 `protobuf:"varint,4,opt,name=skipped_count,json=skippedCount,proto3" json:"skipped_count,omitempty"`
+	Skipped int32 `protobuf:"varint,4,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	// Texts that the provider embedded.
-	EmbeddedCount int32 `protobuf:"varint,5,opt,name=embedded_count,json=embeddedCount,proto3" json:"embedded_count,omitempty"`
+	Embedded int32 `protobuf:"varint,5,opt,name=embedded,proto3" json:"embedded,omitempty"`
 	// Chunks that got a known vector, without the provider.
-	KnownCount int32 `protobuf:"varint,6,opt,name=known_count,json=knownCount,proto3" json:"known_count,omitempty"`
+	Known int32 `protobuf:"varint,6,opt,name=known,proto3" json:"known,omitempty"`
 	// Chunks that have no vector of the provider's model; 0 without a provider.
-	UnembeddedCount int32 `protobuf:"varint,7,opt,name=unembedded_count,json=unembeddedCount,proto3" json:"unembedded_count,omitempty"`
-	// Generation of the index after the sync.
-	Generation int64 `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`
+	Unembedded int32 `protobuf:"varint,7,opt,name=unembedded,proto3" json:"unembedded,omitempty"`
 	// Time that the sync took.
 	Took *durationpb.Duration `protobuf:"bytes,9,opt,name=took,proto3" json:"took,omitempty"`
 	// What the sync could not do, and why. Empty if the index is complete.
 	Degraded []*Degradation `protobuf:"bytes,10,rep,name=degraded,proto3" json:"degraded,omitempty"`
 	// Why the index needs a rebuild that was not done; empty if it needs none.
-	StaleReason string `protobuf:"bytes,11,opt,name=stale_reason,json=staleReason,proto3" json:"stale_reason,omitempty"`
+	Stale string `protobuf:"bytes,11,opt,name=stale,proto3" json:"stale,omitempty"`
 	// State of the index after the sync.
 	Index         *IndexState `protobuf:"bytes,12,opt,name=index,proto3" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -5650,7 +2885,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5662,7 +2897,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5675,61 +2910,54 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
-func (x *SyncReport) GetFileCount() int32 {
+func (x *SyncReport) GetFiles() int32 {
 	if x != nil {
-		return x.FileCount
+		return x.Files
 	}
 	return 0
 }
 
-func (x *SyncReport) GetChunkCount() int32 {
+func (x *SyncReport) GetChunks() int32 {
 	if x != nil {
-		return x.ChunkCount
+		return x.Chunks
 	}
 	return 0
 }
 
-func (x *SyncReport) GetRemovedFileCount() int32 {
+func (x *SyncReport) GetRemoved() int32 {
 	if x != nil {
-		return x.RemovedFileCount
+		return x.Removed
 	}
 	return 0
 }
 
-func (x *SyncReport) GetSkippedCount() int32 {
+func (x *SyncReport) GetSkipped() int32 {
 	if x != nil {
-		return x.SkippedCount
+		return x.Skipped
 	}
 	return 0
 }
 
-func (x *SyncReport) GetEmbeddedCount() int32 {
+func (x *SyncReport) GetEmbedded() int32 {
 	if x != nil {
-		return x.EmbeddedCount
+		return x.Embedded
 	}
 	return 0
 }
 
-func (x *SyncReport) GetKnownCount() int32 {
+func (x *SyncReport) GetKnown() int32 {
 	if x != nil {
-		return x.KnownCount
+		return x.Known
 	}
 	return 0
 }
 
-func (x *SyncReport) GetUnembeddedCount() int32 {
+func (x *SyncReport) GetUnembedded() int32 {
 	if x != nil {
-		return x.UnembeddedCount
-	}
-	return 0
-}
-
-func (x *SyncReport) GetGeneration() int64 {
-	if x != nil {
-		return x.Generation
+		return x.Unembedded
 	}
 	return 0
 }
@@ -5748,9 +2976,9 @@ func (x *SyncReport) GetDegraded() []*Degradation {
 	return nil
 }
 
-func (x *SyncReport) GetStaleReason() string {
+func (x *SyncReport) GetStale() string {
 	if x != nil {
-		return x.StaleReason
+		return x.Stale
 	}
 	return ""
 }
@@ -5771,7 +2999,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5783,7 +3011,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5796,7 +3024,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -5815,7 +3043,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5827,7 +3055,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5840,7 +3068,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -5861,17 +3089,17 @@ type Event struct {
 	// Sentence or reason for people; may be empty.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// Chunks written.
-	ChunkCount int32 `protobuf:"varint,4,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	Chunks int32 `protobuf:"varint,4,opt,name=chunks,proto3" json:"chunks,omitempty"`
 	// Generation of the index.
 	Generation    int64                  `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	EventTime     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
+	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5883,7 +3111,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5896,7 +3124,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Event) GetKind() string {
@@ -5920,9 +3148,9 @@ func (x *Event) GetText() string {
 	return ""
 }
 
-func (x *Event) GetChunkCount() int32 {
+func (x *Event) GetChunks() int32 {
 	if x != nil {
-		return x.ChunkCount
+		return x.Chunks
 	}
 	return 0
 }
@@ -5934,9 +3162,9 @@ func (x *Event) GetGeneration() int64 {
 	return 0
 }
 
-func (x *Event) GetEventTime() *timestamppb.Timestamp {
+func (x *Event) GetTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.EventTime
+		return x.Time
 	}
 	return nil
 }
@@ -5949,7 +3177,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[65]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5961,7 +3189,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[65]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5974,7 +3202,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{65}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 type ListAgentsResponse struct {
@@ -5986,7 +3214,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[66]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5998,7 +3226,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[66]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6011,7 +3239,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{66}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -6034,7 +3262,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[67]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6046,7 +3274,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[67]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6059,7 +3287,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{67}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Agent) GetId() string {
@@ -6087,7 +3315,7 @@ var File_kioku_v1_memory_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13kioku/v1/unit.proto\"\xf9\x05\n" +
+	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\x05\n" +
 	"\x13MemorySearchRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -6123,7 +3351,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\tCondition\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\tR\x02op\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\tR\x06values\"\x92\x03\n" +
+	"\x06values\x18\x03 \x03(\tR\x06values\"\x98\x03\n" +
 	"\x14MemorySearchResponse\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.kioku.v1.SearchResultR\aresults\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -6132,14 +3360,26 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
 	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12)\n" +
-	"\x05units\x18\t \x03(\v2\x13.kioku.v1.FoundUnitR\x05units\x12\x1c\n" +
+	"\x05units\x18\f \x03(\v2\x13.kioku.v1.FoundUnitR\x05units\x12\x1c\n" +
 	"\tabstained\x18\n" +
 	" \x01(\tR\tabstained\x12%\n" +
-	"\x0ewithheld_count\x18\v \x01(\x05R\rwithheldCountJ\x04\b\b\x10\t\"[\n" +
-	"\tFoundUnit\x12\"\n" +
-	"\x04unit\x18\x01 \x01(\v2\x0e.kioku.v1.UnitR\x04unit\x12\x14\n" +
-	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x14\n" +
-	"\x05names\x18\x03 \x03(\tR\x05names\"\xbc\x04\n" +
+	"\x0ewithheld_count\x18\v \x01(\x05R\rwithheldCountJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
+	"\"\xb5\x01\n" +
+	"\tFoundUnit\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n" +
+	"\x05score\x18\x05 \x01(\x01R\x05score\x12\x14\n" +
+	"\x05names\x18\x06 \x03(\tR\x05names\x12.\n" +
+	"\bevidence\x18\a \x03(\v2\x12.kioku.v1.EvidenceR\bevidence\"\x88\x01\n" +
+	"\bEvidence\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
+	"\n" +
+	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\x19\n" +
+	"\bend_line\x18\x03 \x01(\x05R\aendLine\x12\x14\n" +
+	"\x05quote\x18\x04 \x01(\tR\x05quote\x12\x18\n" +
+	"\aspeaker\x18\x05 \x01(\tR\aspeaker\"\x9e\x04\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -6158,10 +3398,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\x12\x18\n" +
-	"\achannel\x18\x10 \x01(\tR\achannel\x12(\n" +
-	"\x06author\x18\x11 \x01(\v2\x10.kioku.v1.AuthorR\x06author\x123\n" +
-	"\fmore_authors\x18\x12 \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"\xfc\b\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\x12(\n" +
+	"\x06origin\x18\x13 \x01(\v2\x10.kioku.v1.OriginR\x06originJ\x04\b\x10\x10\x11J\x04\b\x11\x10\x12J\x04\b\x12\x10\x13R\achannelR\x06authorR\fmore_authors\"\xfc\b\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -6251,31 +3489,32 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"line_count\x18\x04 \x01(\x05R\x05lines\x12(\n" +
 	"\x10total_line_count\x18\x05 \x01(\x05R\x0etotalLineCount\x12\x1c\n" +
 	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12\x1b\n" +
-	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\xea\x02\n" +
+	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\xcc\x02\n" +
 	"\x13MemoryAppendRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
 	"\x06target\x18\x03 \x01(\tR\x06target\x12\x1a\n" +
 	"\bcategory\x18\x04 \x01(\tR\bcategory\x12'\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06source\x18\x06 \x01(\tR\x06source\x12\x18\n" +
-	"\achannel\x18\a \x01(\tR\achannel\x12(\n" +
-	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06author\x12!\n" +
-	"\fkeep_secrets\x18\t \x01(\bR\vkeepSecrets\x123\n" +
-	"\fmore_authors\x18\n" +
-	" \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\x12\x18\n" +
-	"\asession\x18\v \x01(\tR\asession\"G\n" +
+	"\x06source\x18\x06 \x01(\tR\x06source\x12!\n" +
+	"\fkeep_secrets\x18\t \x01(\bR\vkeepSecrets\x12\x18\n" +
+	"\asession\x18\v \x01(\tR\asession\x12(\n" +
+	"\x06origin\x18\f \x01(\v2\x10.kioku.v1.OriginR\x06originJ\x04\b\a\x10\bJ\x04\b\b\x10\tJ\x04\b\n" +
+	"\x10\vR\achannelR\x06authorR\fmore_authors\"G\n" +
 	"\x06Author\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x19\n" +
-	"\bis_owner\x18\x03 \x01(\bR\aisOwner\"\xc8\x01\n" +
+	"\bis_owner\x18\x03 \x01(\bR\aisOwner\"N\n" +
+	"\x06Origin\x12\x18\n" +
+	"\achannel\x18\x01 \x01(\tR\achannel\x12*\n" +
+	"\aauthors\x18\x02 \x03(\v2\x10.kioku.v1.AuthorR\aauthors\"\xe1\x01\n" +
 	"\x14MemoryAppendResponse\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
-	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\x18\n" +
-	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x122\n" +
+	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\"\n" +
+	"\fdeduplicated\x18\x06 \x01(\bR\fdeduplicated\x122\n" +
 	"\asecrets\x18\x04 \x03(\v2\x18.kioku.v1.ReplacedSecretR\asecrets\x12/\n" +
-	"\asimilar\x18\x05 \x01(\v2\x15.kioku.v1.SimilarNoteR\asimilar\"B\n" +
+	"\asimilar\x18\x05 \x01(\v2\x15.kioku.v1.SimilarNoteR\asimilarJ\x04\b\x03\x10\x04R\aoutcome\"B\n" +
 	"\x0eReplacedSecret\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\treference\x18\x02 \x01(\tR\treference\"I\n" +
@@ -6304,270 +3543,21 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
 	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\",\n" +
-	"\x14ListRevisionsRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"I\n" +
-	"\x15ListRevisionsResponse\x120\n" +
-	"\trevisions\x18\x01 \x03(\v2\x12.kioku.v1.RevisionR\trevisions\"\xa1\x02\n" +
-	"\bRevision\x12\x1a\n" +
-	"\brevision\x18\x01 \x01(\tR\brevision\x12;\n" +
-	"\vupdate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\x12\x12\n" +
-	"\x04path\x18\x03 \x01(\tR\x04path\x12\x12\n" +
-	"\x04line\x18\x04 \x01(\x05R\x04line\x12\x19\n" +
-	"\bold_text\x18\x05 \x01(\tR\aoldText\x12\x19\n" +
-	"\bnew_text\x18\x06 \x01(\tR\anewText\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason\x12\x16\n" +
-	"\x06source\x18\b \x01(\tR\x06source\x12\x16\n" +
-	"\x06undoes\x18\t \x01(\tR\x06undoes\x12\x16\n" +
-	"\x06undone\x18\n" +
-	" \x01(\bR\x06undone\"\x94\x02\n" +
-	"\x10ListFilesRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
-	"\x04glob\x18\x02 \x01(\tR\x04glob\x12\x18\n" +
-	"\asources\x18\x03 \x03(\tR\asources\x12\x14\n" +
-	"\x05since\x18\x04 \x01(\tR\x05since\x12\x14\n" +
-	"\x05until\x18\x05 \x01(\tR\x05until\x12+\n" +
-	"\x06filter\x18\x06 \x03(\v2\x13.kioku.v1.ConditionR\x06filter\x12'\n" +
-	"\x0finclude_skipped\x18\a \x01(\bR\x0eincludeSkipped\x12\x1b\n" +
-	"\tpage_size\x18\b \x01(\x05R\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\t \x01(\tR\tpageToken\"\xae\x01\n" +
-	"\x11ListFilesResponse\x12$\n" +
-	"\x05files\x18\x01 \x03(\v2\x0e.kioku.v1.FileR\x05files\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1f\n" +
-	"\vtotal_count\x18\x03 \x01(\x05R\n" +
-	"totalCount\x12*\n" +
-	"\x05index\x18\x04 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\"\xad\x02\n" +
-	"\x04File\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06source\x18\x02 \x01(\tR\x06source\x12\x14\n" +
-	"\x05title\x18\x03 \x01(\tR\x05title\x12\x12\n" +
-	"\x04date\x18\x04 \x01(\tR\x04date\x12\x12\n" +
-	"\x04tags\x18\x05 \x03(\tR\x04tags\x12\x18\n" +
-	"\aaliases\x18\x06 \x03(\tR\aaliases\x12\x1f\n" +
-	"\vchunk_count\x18\a \x01(\x05R\n" +
-	"chunkCount\x12\x1d\n" +
-	"\n" +
-	"size_bytes\x18\b \x01(\x03R\tsizeBytes\x12G\n" +
-	"\x11modification_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x10modificationTime\x12\x18\n" +
-	"\askipped\x18\n" +
-	" \x01(\tR\askipped\"<\n" +
-	"\x10ListLinksRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\":\n" +
-	"\x11ListLinksResponse\x12%\n" +
-	"\x05links\x18\x01 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"\x91\x01\n" +
-	"\x05Links\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12*\n" +
-	"\boutgoing\x18\x02 \x03(\v2\x0e.kioku.v1.LinkR\boutgoing\x12*\n" +
-	"\bincoming\x18\x03 \x03(\v2\x0e.kioku.v1.LinkR\bincoming\x12\x1c\n" +
-	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\x90\x01\n" +
-	"\x04Link\x12\x1b\n" +
-	"\tfrom_path\x18\x01 \x01(\tR\bfromPath\x12\x12\n" +
-	"\x04line\x18\x02 \x01(\x05R\x04line\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\x12\x16\n" +
-	"\x06target\x18\x04 \x01(\tR\x06target\x12\x17\n" +
-	"\ato_path\x18\x05 \x01(\tR\x06toPath\x12\x12\n" +
-	"\x04kind\x18\x06 \x01(\tR\x04kind\"=\n" +
-	"\x11ListChunksRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"\x89\x01\n" +
-	"\x12ListChunksResponse\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12'\n" +
-	"\x06chunks\x18\x02 \x03(\v2\x0f.kioku.v1.ChunkR\x06chunks\x12\x18\n" +
-	"\askipped\x18\x03 \x01(\tR\askipped\x12\x1c\n" +
-	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\xc8\x01\n" +
-	"\x05Chunk\x12\x1d\n" +
-	"\n" +
-	"start_line\x18\x01 \x01(\x05R\tstartLine\x12\x19\n" +
-	"\bend_line\x18\x02 \x01(\x05R\aendLine\x12\x18\n" +
-	"\aheading\x18\x03 \x01(\tR\aheading\x12\x12\n" +
-	"\x04date\x18\x04 \x01(\tR\x04date\x12\x1a\n" +
-	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x1f\n" +
-	"\vtoken_count\x18\x06 \x01(\x05R\n" +
-	"tokenCount\x12\x1a\n" +
-	"\bembedded\x18\a \x01(\bR\bembedded\"l\n" +
-	"\x10MemoryMapRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1d\n" +
-	"\n" +
-	"max_points\x18\x02 \x01(\x05R\tmaxPoints\x12#\n" +
-	"\rknown_version\x18\x03 \x01(\tR\fknownVersion\"\xf7\x03\n" +
-	"\x11MemoryMapResponse\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1c\n" +
-	"\tcomputing\x18\x02 \x01(\bR\tcomputing\x12\x14\n" +
-	"\x05phase\x18\x03 \x01(\tR\x05phase\x12\x1a\n" +
-	"\bprogress\x18\x04 \x01(\x01R\bprogress\x12+\n" +
-	"\x06points\x18\x05 \x01(\v2\x13.kioku.v1.MapPointsR\x06points\x12'\n" +
-	"\x05files\x18\x06 \x03(\v2\x11.kioku.v1.MapFileR\x05files\x12\x1a\n" +
-	"\bheadings\x18\a \x03(\tR\bheadings\x12\x14\n" +
-	"\x05dates\x18\b \x03(\tR\x05dates\x120\n" +
-	"\bclusters\x18\t \x03(\v2\x14.kioku.v1.MapClusterR\bclusters\x12*\n" +
-	"\x11total_chunk_count\x18\n" +
-	" \x01(\x05R\x0ftotalChunkCount\x12\x14\n" +
-	"\x05basis\x18\v \x01(\tR\x05basis\x127\n" +
-	"\tmade_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\bmadeTime\x12-\n" +
-	"\x04took\x18\r \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x14\n" +
-	"\x05error\x18\x0e \x01(\tR\x05error\"\xbd\x01\n" +
-	"\tMapPoints\x12\f\n" +
-	"\x01x\x18\x01 \x03(\x02R\x01x\x12\f\n" +
-	"\x01y\x18\x02 \x03(\x02R\x01y\x12\x12\n" +
-	"\x04file\x18\x03 \x03(\x05R\x04file\x12\x1d\n" +
-	"\n" +
-	"start_line\x18\x04 \x03(\x05R\tstartLine\x12\x19\n" +
-	"\bend_line\x18\x05 \x03(\x05R\aendLine\x12\x18\n" +
-	"\aheading\x18\x06 \x03(\x05R\aheading\x12\x12\n" +
-	"\x04date\x18\a \x03(\x05R\x04date\x12\x18\n" +
-	"\acluster\x18\b \x03(\x05R\acluster\"\x90\x01\n" +
-	"\aMapFile\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
-	"\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n" +
-	"\x04tags\x18\x03 \x03(\tR\x04tags\x12G\n" +
-	"\x11modification_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x10modificationTime\"R\n" +
-	"\n" +
-	"MapCluster\x12\x14\n" +
-	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\f\n" +
-	"\x01x\x18\x02 \x01(\x02R\x01x\x12\f\n" +
-	"\x01y\x18\x03 \x01(\x02R\x01y\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\x05R\x04size\"S\n" +
-	"\x0fActivityRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
-	"\x05since\x18\x02 \x01(\tR\x05since\x12\x14\n" +
-	"\x05until\x18\x03 \x01(\tR\x05until\"\xa0\x01\n" +
-	"\x10ActivityResponse\x12)\n" +
-	"\x04days\x18\x01 \x03(\v2\x15.kioku.v1.ActivityDayR\x04days\x12,\n" +
-	"\x12undated_note_count\x18\x02 \x01(\x05R\x10undatedNoteCount\x12\x14\n" +
-	"\x05today\x18\x03 \x01(\tR\x05today\x12\x1d\n" +
-	"\n" +
-	"turns_kept\x18\x04 \x01(\bR\tturnsKept\"\xeb\x01\n" +
-	"\vActivityDay\x12\x12\n" +
-	"\x04date\x18\x01 \x01(\tR\x04date\x12\x1d\n" +
-	"\n" +
-	"note_count\x18\x02 \x01(\x05R\tnoteCount\x12\x1f\n" +
-	"\vchunk_count\x18\x03 \x01(\x05R\n" +
-	"chunkCount\x12#\n" +
-	"\rchanged_count\x18\x04 \x01(\x05R\fchangedCount\x12%\n" +
-	"\x0erecalled_count\x18\x05 \x01(\x05R\rrecalledCount\x12\x1d\n" +
-	"\n" +
-	"turn_count\x18\x06 \x01(\x05R\tturnCount\x12\x1d\n" +
-	"\n" +
-	"used_count\x18\a \x01(\x05R\tusedCount\"o\n" +
-	"\x0eExplainRequest\x125\n" +
-	"\x06search\x18\x01 \x01(\v2\x1d.kioku.v1.MemorySearchRequestR\x06search\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
-	"\x04line\x18\x03 \x01(\x05R\x04line\"\xe6\x01\n" +
-	"\x0fExplainResponse\x126\n" +
-	"\x06answer\x18\x01 \x01(\v2\x1e.kioku.v1.MemorySearchResponseR\x06answer\x12\x18\n" +
-	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\x120\n" +
-	"\apassage\x18\x04 \x01(\v2\x16.kioku.v1.SearchResultR\apassage\x12\x14\n" +
-	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
-	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
-	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\x98\t\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\"\xde\x02\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
-	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
-	"\bdatabase\x18\x03 \x01(\tR\bdatabase\x12*\n" +
+	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
 	"\x05index\x18\x04 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12/\n" +
-	"\askipped\x18\x05 \x03(\v2\x15.kioku.v1.SkippedFileR\askipped\x12\x1d\n" +
-	"\n" +
-	"watch_mode\x18\x06 \x01(\tR\twatchMode\x12\x1d\n" +
-	"\n" +
-	"watch_note\x18\a \x01(\tR\twatchNote\x12.\n" +
-	"\bprovider\x18\b \x01(\v2\x12.kioku.v1.ProviderR\bprovider\x12%\n" +
-	"\x0edatabase_bytes\x18\t \x01(\x03R\rdatabaseBytes\x12\x1b\n" +
-	"\twal_bytes\x18\n" +
-	" \x01(\x03R\bwalBytes\x120\n" +
-	"\x14embedded_chunk_count\x18\v \x01(\x05R\x12embeddedChunkCount\x124\n" +
-	"\x16cached_embedding_count\x18\f \x01(\x05R\x14cachedEmbeddingCount\x121\n" +
-	"\bdegraded\x18\r \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12 \n" +
-	"\vunavailable\x18\x0e \x03(\tR\vunavailable\x12\x18\n" +
-	"\aversion\x18\x0f \x01(\tR\aversion\x12\x18\n" +
-	"\asyncing\x18\x10 \x01(\bR\asyncing\x12%\n" +
-	"\x0eresident_bytes\x18\x11 \x01(\x03R\rresidentBytes\x12.\n" +
-	"\x13memory_budget_bytes\x18\x12 \x01(\x03R\x11memoryBudgetBytes\x122\n" +
-	"\x15memory_resident_bytes\x18\x13 \x01(\x03R\x13memoryResidentBytes\x12*\n" +
-	"\x05check\x18\x14 \x01(\v2\x14.kioku.v1.IndexCheckR\x05check\x120\n" +
-	"\x14unindexed_file_count\x18\x1e \x01(\x05R\x12unindexedFileCount\x12%\n" +
-	"\x0eunindexed_more\x18\x1f \x01(\bR\runindexedMore\x12\x18\n" +
-	"\aoffline\x18( \x01(\bR\aoffline\x12(\n" +
-	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\x12.\n" +
-	"\bbackfill\x182 \x01(\v2\x12.kioku.v1.BackfillR\bbackfill\x12\x1a\n" +
-	"\breranker\x183 \x01(\tR\breranker\x12%\n" +
-	"\x0ereranker_error\x184 \x01(\tR\rrerankerError\x121\n" +
-	"\n" +
-	"slow_calls\x18< \x03(\v2\x12.kioku.v1.SlowCallR\tslowCalls\x12<\n" +
-	"\vtranscripts\x18= \x03(\v2\x1a.kioku.v1.TranscriptFolderR\vtranscripts\"B\n" +
-	"\x10TranscriptFolder\x12\x16\n" +
-	"\x06source\x18\x01 \x01(\tR\x06source\x12\x16\n" +
-	"\x06folder\x18\x02 \x01(\tR\x06folder\"\xbf\x01\n" +
-	"\bSlowCall\x12\x16\n" +
-	"\x06method\x18\x01 \x01(\tR\x06method\x12\x12\n" +
-	"\x04code\x18\x02 \x01(\tR\x04code\x12-\n" +
-	"\x04took\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04took\x129\n" +
-	"\n" +
-	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1d\n" +
-	"\n" +
-	"request_id\x18\x05 \x01(\tR\trequestId\"\xee\x01\n" +
-	"\x06Egress\x12\x12\n" +
-	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
-	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +
-	"\x05local\x18\x03 \x01(\bR\x05local\x12#\n" +
-	"\rrequest_count\x18\x04 \x01(\x03R\frequestCount\x12#\n" +
-	"\rrefused_count\x18\x05 \x01(\x03R\frefusedCount\x12\x1d\n" +
-	"\n" +
-	"sent_bytes\x18\x06 \x01(\x03R\tsentBytes\x127\n" +
-	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xcd\x01\n" +
-	"\bBackfill\x12\x18\n" +
-	"\arunning\x18\x01 \x01(\bR\arunning\x12%\n" +
-	"\x0eembedded_count\x18\x02 \x01(\x05R\rembeddedCount\x12\x1f\n" +
-	"\vtotal_count\x18\x03 \x01(\x05R\n" +
-	"totalCount\x12*\n" +
-	"\x11chunks_per_second\x18\x04 \x01(\x01R\x0fchunksPerSecond\x12-\n" +
-	"\x04left\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04leftJ\x04\b\x06\x10\a\"0\n" +
-	"\x18EstimateEmbeddingRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xa5\x02\n" +
-	"\x19EstimateEmbeddingResponse\x12\x1a\n" +
-	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1f\n" +
-	"\vchunk_count\x18\x03 \x01(\x05R\n" +
-	"chunkCount\x12!\n" +
-	"\fwindow_count\x18\x04 \x01(\x05R\vwindowCount\x12\x1d\n" +
-	"\n" +
-	"text_count\x18\x05 \x01(\x05R\ttextCount\x12\x1f\n" +
-	"\vtoken_count\x18\x06 \x01(\x03R\n" +
-	"tokenCount\x12#\n" +
-	"\rrequest_count\x18\a \x01(\x05R\frequestCount\x12-\n" +
-	"\x04took\x18\b \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xf3\x01\n" +
-	"\n" +
-	"IndexCheck\x12\x1d\n" +
-	"\n" +
-	"page_count\x18\x01 \x01(\x05R\tpageCount\x12\x1f\n" +
-	"\vtable_count\x18\x02 \x01(\x05R\n" +
-	"tableCount\x12\x1d\n" +
-	"\n" +
-	"text_count\x18\x03 \x01(\x05R\ttextCount\x12\x1d\n" +
-	"\n" +
-	"word_count\x18\x04 \x01(\x05R\twordCount\x12!\n" +
-	"\fvector_count\x18\x05 \x01(\x05R\vvectorCount\x12\x14\n" +
-	"\x05found\x18\x06 \x03(\tR\x05found\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"S\n" +
+	"\askipped\x18\x05 \x03(\v2\x15.kioku.v1.SkippedFileR\askipped\x12\x1a\n" +
+	"\bembedded\x18\v \x01(\x05R\bembedded\x121\n" +
+	"\bdegraded\x18\r \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12\x18\n" +
+	"\aversion\x18\x0f \x01(\tR\aversionJ\x04\b\x03\x10\x04J\x04\b\x06\x10\vJ\x04\b\f\x10\rJ\x04\b\x0e\x10\x0fJ\x04\b\x10\x10\x15J\x04\b\x1e\x10\x1fJ\x04\b\x1f\x10 J\x04\b(\x10)J\x04\b)\x10*J\x04\b2\x103J\x04\b3\x104J\x04\b4\x105J\x04\b<\x10=J\x04\b=\x10>\"%\n" +
+	"\rStatusRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"S\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\aindexed\x18\x03 \x01(\bR\aindexed\"\xa5\x02\n" +
-	"\bProvider\x12\x1a\n" +
-	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
-	"\x04dims\x18\x03 \x01(\x05R\x04dims\x12\x18\n" +
-	"\ahealthy\x18\x04 \x01(\bR\ahealthy\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\x129\n" +
-	"\n" +
-	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12\x16\n" +
-	"\x06reason\x18\x14 \x01(\tR\x06reason\x12'\n" +
-	"\x0factive_provider\x18\x15 \x01(\tR\x0eactiveProvider\x12!\n" +
-	"\factive_model\x18\x16 \x01(\tR\vactiveModelJ\x04\b\x17\x10\x18\"v\n" +
+	"\aindexed\x18\x03 \x01(\bR\aindexed\"v\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +
@@ -6577,92 +3567,68 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\fSyncResponse\x120\n" +
 	"\bprogress\x18\x01 \x01(\v2\x12.kioku.v1.ProgressH\x00R\bprogress\x12.\n" +
 	"\x06report\x18\x02 \x01(\v2\x14.kioku.v1.SyncReportH\x00R\x06reportB\a\n" +
-	"\x05event\"&\n" +
-	"\x0eRebuildRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"|\n" +
-	"\x0fRebuildResponse\x120\n" +
-	"\bprogress\x18\x01 \x01(\v2\x12.kioku.v1.ProgressH\x00R\bprogress\x12.\n" +
-	"\x06report\x18\x02 \x01(\v2\x14.kioku.v1.SyncReportH\x00R\x06reportB\a\n" +
-	"\x05event\"\x9f\x02\n" +
+	"\x05event\"\xe3\x01\n" +
 	"\bProgress\x12\x14\n" +
-	"\x05phase\x18\x01 \x01(\tR\x05phase\x12&\n" +
-	"\x0fdone_file_count\x18\x02 \x01(\x05R\rdoneFileCount\x12(\n" +
-	"\x10total_file_count\x18\x03 \x01(\x05R\x0etotalFileCount\x12\x1f\n" +
-	"\vchunk_count\x18\x04 \x01(\x05R\n" +
-	"chunkCount\x12%\n" +
-	"\x0eembedded_count\x18\x05 \x01(\x05R\rembeddedCount\x12*\n" +
-	"\x11embed_total_count\x18\x06 \x01(\x05R\x0fembedTotalCount\x12#\n" +
-	"\rskipped_count\x18\a \x01(\x05R\fskippedCount\x12\x12\n" +
-	"\x04path\x18\b \x01(\tR\x04path\"\xe3\x03\n" +
+	"\x05phase\x18\x01 \x01(\tR\x05phase\x12\x1d\n" +
 	"\n" +
-	"SyncReport\x12\x1d\n" +
+	"files_done\x18\x02 \x01(\x05R\tfilesDone\x12\x1f\n" +
+	"\vfiles_total\x18\x03 \x01(\x05R\n" +
+	"filesTotal\x12\x16\n" +
+	"\x06chunks\x18\x04 \x01(\x05R\x06chunks\x12\x1a\n" +
+	"\bembedded\x18\x05 \x01(\x05R\bembedded\x12\x1f\n" +
+	"\vembed_total\x18\x06 \x01(\x05R\n" +
+	"embedTotal\x12\x18\n" +
+	"\askipped\x18\a \x01(\x05R\askipped\x12\x12\n" +
+	"\x04path\x18\b \x01(\tR\x04path\"\xf6\x02\n" +
 	"\n" +
-	"file_count\x18\x01 \x01(\x05R\tfileCount\x12\x1f\n" +
-	"\vchunk_count\x18\x02 \x01(\x05R\n" +
-	"chunkCount\x12,\n" +
-	"\x12removed_file_count\x18\x03 \x01(\x05R\x10removedFileCount\x12#\n" +
-	"\rskipped_count\x18\x04 \x01(\x05R\fskippedCount\x12%\n" +
-	"\x0eembedded_count\x18\x05 \x01(\x05R\rembeddedCount\x12\x1f\n" +
-	"\vknown_count\x18\x06 \x01(\x05R\n" +
-	"knownCount\x12)\n" +
-	"\x10unembedded_count\x18\a \x01(\x05R\x0funembeddedCount\x12\x1e\n" +
+	"SyncReport\x12\x14\n" +
+	"\x05files\x18\x01 \x01(\x05R\x05files\x12\x16\n" +
+	"\x06chunks\x18\x02 \x01(\x05R\x06chunks\x12\x18\n" +
+	"\aremoved\x18\x03 \x01(\x05R\aremoved\x12\x18\n" +
+	"\askipped\x18\x04 \x01(\x05R\askipped\x12\x1a\n" +
+	"\bembedded\x18\x05 \x01(\x05R\bembedded\x12\x14\n" +
+	"\x05known\x18\x06 \x01(\x05R\x05known\x12\x1e\n" +
 	"\n" +
-	"generation\x18\b \x01(\x03R\n" +
-	"generation\x12-\n" +
+	"unembedded\x18\a \x01(\x05R\n" +
+	"unembedded\x12-\n" +
 	"\x04took\x18\t \x01(\v2\x19.google.protobuf.DurationR\x04took\x121\n" +
 	"\bdegraded\x18\n" +
-	" \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12!\n" +
-	"\fstale_reason\x18\v \x01(\tR\vstaleReason\x12*\n" +
-	"\x05index\x18\f \x01(\v2\x14.kioku.v1.IndexStateR\x05index\"*\n" +
+	" \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12\x14\n" +
+	"\x05stale\x18\v \x01(\tR\x05stale\x12*\n" +
+	"\x05index\x18\f \x01(\v2\x14.kioku.v1.IndexStateR\x05indexJ\x04\b\b\x10\tR\n" +
+	"generation\"*\n" +
 	"\x12WatchEventsRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\"<\n" +
 	"\x13WatchEventsResponse\x12%\n" +
-	"\x05event\x18\x01 \x01(\v2\x0f.kioku.v1.EventR\x05event\"\xbf\x01\n" +
+	"\x05event\x18\x01 \x01(\v2\x0f.kioku.v1.EventR\x05event\"\xab\x01\n" +
 	"\x05Event\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\x12\x1f\n" +
-	"\vchunk_count\x18\x04 \x01(\x05R\n" +
-	"chunkCount\x12\x1e\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x16\n" +
+	"\x06chunks\x18\x04 \x01(\x05R\x06chunks\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x05 \x01(\x03R\n" +
-	"generation\x129\n" +
-	"\n" +
-	"event_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\teventTime\"\x13\n" +
+	"generation\x12.\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x13\n" +
 	"\x11ListAgentsRequest\"=\n" +
 	"\x12ListAgentsResponse\x12'\n" +
 	"\x06agents\x18\x01 \x03(\v2\x0f.kioku.v1.AgentR\x06agents\"a\n" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
-	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xeb\r\n" +
-	"\rMemoryService\x12r\n" +
-	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\"#\x82\xd3\xe4\x93\x02\x1dZ\x0f:\x01*\"\n" +
-	"/v1/search\x12\n" +
-	"/v1/search\x12a\n" +
-	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/notes/{path=**}\x12c\n" +
-	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/notes\x12j\n" +
-	"\fMemoryUpdate\x12\x1d.kioku.v1.MemoryUpdateRequest\x1a\x1e.kioku.v1.MemoryUpdateResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/notes:update\x12b\n" +
+	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\x98\x05\n" +
+	"\rMemoryService\x12M\n" +
+	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\x12D\n" +
+	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\x12M\n" +
+	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\x12M\n" +
+	"\fMemoryUpdate\x12\x1d.kioku.v1.MemoryUpdateRequest\x1a\x1e.kioku.v1.MemoryUpdateResponse\x12G\n" +
 	"\n" +
-	"MemoryUndo\x12\x1b.kioku.v1.MemoryUndoRequest\x1a\x1c.kioku.v1.MemoryUndoResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/notes:undo\x12g\n" +
-	"\rListRevisions\x12\x1e.kioku.v1.ListRevisionsRequest\x1a\x1f.kioku.v1.ListRevisionsResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/revisions\x12g\n" +
-	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\"!\x82\xd3\xe4\x93\x02\x1bZ\x0e:\x01*\"\t/v1/files\x12\t/v1/files\x12a\n" +
-	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/links/{path=**}\x12e\n" +
+	"MemoryUndo\x12\x1b.kioku.v1.MemoryUndoRequest\x1a\x1c.kioku.v1.MemoryUndoResponse\x12;\n" +
+	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\x127\n" +
+	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse0\x01\x12L\n" +
+	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse0\x01\x12G\n" +
 	"\n" +
-	"ListChunks\x12\x1b.kioku.v1.ListChunksRequest\x1a\x1c.kioku.v1.ListChunksResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/chunks/{path=**}\x12U\n" +
-	"\tMemoryMap\x12\x1a.kioku.v1.MemoryMapRequest\x1a\x1b.kioku.v1.MemoryMapResponse\"\x0f\x82\xd3\xe4\x93\x02\t\x12\a/v1/map\x12W\n" +
-	"\bActivity\x12\x19.kioku.v1.ActivityRequest\x1a\x1a.kioku.v1.ActivityResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/activity\x12V\n" +
-	"\aExplain\x12\x18.kioku.v1.ExplainRequest\x1a\x19.kioku.v1.ExplainResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/explain\x12O\n" +
-	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/status\x12r\n" +
-	"\x11EstimateEmbedding\x12\".kioku.v1.EstimateEmbeddingRequest\x1a#.kioku.v1.EstimateEmbeddingResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/estimate\x12L\n" +
-	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/sync0\x01\x12X\n" +
-	"\aRebuild\x12\x18.kioku.v1.RebuildRequest\x1a\x19.kioku.v1.RebuildResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/rebuild0\x01\x12`\n" +
-	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/events0\x01\x12[\n" +
-	"\n" +
-	"ListAgents\x12\x1b.kioku.v1.ListAgentsRequest\x1a\x1c.kioku.v1.ListAgentsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/agentsB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
+	"ListAgents\x12\x1b.kioku.v1.ListAgentsRequest\x1a\x1c.kioku.v1.ListAgentsResponseB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
 
 var (
 	file_kioku_v1_memory_proto_rawDescOnce sync.Once
@@ -6676,191 +3642,104 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_kioku_v1_memory_proto_goTypes = []any{
-	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
-	(*ConversationTurn)(nil),          // 1: kioku.v1.ConversationTurn
-	(*Condition)(nil),                 // 2: kioku.v1.Condition
-	(*MemorySearchResponse)(nil),      // 3: kioku.v1.MemorySearchResponse
-	(*FoundUnit)(nil),                 // 4: kioku.v1.FoundUnit
-	(*SearchResult)(nil),              // 5: kioku.v1.SearchResult
-	(*Trace)(nil),                     // 6: kioku.v1.Trace
-	(*ScoreParts)(nil),                // 7: kioku.v1.ScoreParts
-	(*TermShare)(nil),                 // 8: kioku.v1.TermShare
-	(*Degradation)(nil),               // 9: kioku.v1.Degradation
-	(*IndexState)(nil),                // 10: kioku.v1.IndexState
-	(*MemoryGetRequest)(nil),          // 11: kioku.v1.MemoryGetRequest
-	(*MemoryGetResponse)(nil),         // 12: kioku.v1.MemoryGetResponse
-	(*MemoryAppendRequest)(nil),       // 13: kioku.v1.MemoryAppendRequest
-	(*Author)(nil),                    // 14: kioku.v1.Author
-	(*MemoryAppendResponse)(nil),      // 15: kioku.v1.MemoryAppendResponse
-	(*ReplacedSecret)(nil),            // 16: kioku.v1.ReplacedSecret
-	(*SimilarNote)(nil),               // 17: kioku.v1.SimilarNote
-	(*MemoryUpdateRequest)(nil),       // 18: kioku.v1.MemoryUpdateRequest
-	(*MemoryUpdateResponse)(nil),      // 19: kioku.v1.MemoryUpdateResponse
-	(*MemoryUndoRequest)(nil),         // 20: kioku.v1.MemoryUndoRequest
-	(*MemoryUndoResponse)(nil),        // 21: kioku.v1.MemoryUndoResponse
-	(*ListRevisionsRequest)(nil),      // 22: kioku.v1.ListRevisionsRequest
-	(*ListRevisionsResponse)(nil),     // 23: kioku.v1.ListRevisionsResponse
-	(*Revision)(nil),                  // 24: kioku.v1.Revision
-	(*ListFilesRequest)(nil),          // 25: kioku.v1.ListFilesRequest
-	(*ListFilesResponse)(nil),         // 26: kioku.v1.ListFilesResponse
-	(*File)(nil),                      // 27: kioku.v1.File
-	(*ListLinksRequest)(nil),          // 28: kioku.v1.ListLinksRequest
-	(*ListLinksResponse)(nil),         // 29: kioku.v1.ListLinksResponse
-	(*Links)(nil),                     // 30: kioku.v1.Links
-	(*Link)(nil),                      // 31: kioku.v1.Link
-	(*ListChunksRequest)(nil),         // 32: kioku.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),        // 33: kioku.v1.ListChunksResponse
-	(*Chunk)(nil),                     // 34: kioku.v1.Chunk
-	(*MemoryMapRequest)(nil),          // 35: kioku.v1.MemoryMapRequest
-	(*MemoryMapResponse)(nil),         // 36: kioku.v1.MemoryMapResponse
-	(*MapPoints)(nil),                 // 37: kioku.v1.MapPoints
-	(*MapFile)(nil),                   // 38: kioku.v1.MapFile
-	(*MapCluster)(nil),                // 39: kioku.v1.MapCluster
-	(*ActivityRequest)(nil),           // 40: kioku.v1.ActivityRequest
-	(*ActivityResponse)(nil),          // 41: kioku.v1.ActivityResponse
-	(*ActivityDay)(nil),               // 42: kioku.v1.ActivityDay
-	(*ExplainRequest)(nil),            // 43: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),           // 44: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),             // 45: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),            // 46: kioku.v1.StatusResponse
-	(*TranscriptFolder)(nil),          // 47: kioku.v1.TranscriptFolder
-	(*SlowCall)(nil),                  // 48: kioku.v1.SlowCall
-	(*Egress)(nil),                    // 49: kioku.v1.Egress
-	(*Backfill)(nil),                  // 50: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 51: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 52: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 53: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 54: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 55: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 56: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 57: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 58: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 59: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 60: kioku.v1.Progress
-	(*SyncReport)(nil),                // 61: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 62: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 63: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 64: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 65: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 66: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 67: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 68: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 69: google.protobuf.Duration
-	(*Unit)(nil),                      // 70: kioku.v1.Unit
+	(*MemorySearchRequest)(nil),   // 0: kioku.v1.MemorySearchRequest
+	(*ConversationTurn)(nil),      // 1: kioku.v1.ConversationTurn
+	(*Condition)(nil),             // 2: kioku.v1.Condition
+	(*MemorySearchResponse)(nil),  // 3: kioku.v1.MemorySearchResponse
+	(*FoundUnit)(nil),             // 4: kioku.v1.FoundUnit
+	(*Evidence)(nil),              // 5: kioku.v1.Evidence
+	(*SearchResult)(nil),          // 6: kioku.v1.SearchResult
+	(*Trace)(nil),                 // 7: kioku.v1.Trace
+	(*ScoreParts)(nil),            // 8: kioku.v1.ScoreParts
+	(*TermShare)(nil),             // 9: kioku.v1.TermShare
+	(*Degradation)(nil),           // 10: kioku.v1.Degradation
+	(*IndexState)(nil),            // 11: kioku.v1.IndexState
+	(*MemoryGetRequest)(nil),      // 12: kioku.v1.MemoryGetRequest
+	(*MemoryGetResponse)(nil),     // 13: kioku.v1.MemoryGetResponse
+	(*MemoryAppendRequest)(nil),   // 14: kioku.v1.MemoryAppendRequest
+	(*Author)(nil),                // 15: kioku.v1.Author
+	(*Origin)(nil),                // 16: kioku.v1.Origin
+	(*MemoryAppendResponse)(nil),  // 17: kioku.v1.MemoryAppendResponse
+	(*ReplacedSecret)(nil),        // 18: kioku.v1.ReplacedSecret
+	(*SimilarNote)(nil),           // 19: kioku.v1.SimilarNote
+	(*MemoryUpdateRequest)(nil),   // 20: kioku.v1.MemoryUpdateRequest
+	(*MemoryUpdateResponse)(nil),  // 21: kioku.v1.MemoryUpdateResponse
+	(*MemoryUndoRequest)(nil),     // 22: kioku.v1.MemoryUndoRequest
+	(*MemoryUndoResponse)(nil),    // 23: kioku.v1.MemoryUndoResponse
+	(*StatusResponse)(nil),        // 24: kioku.v1.StatusResponse
+	(*StatusRequest)(nil),         // 25: kioku.v1.StatusRequest
+	(*SkippedFile)(nil),           // 26: kioku.v1.SkippedFile
+	(*SyncRequest)(nil),           // 27: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),          // 28: kioku.v1.SyncResponse
+	(*Progress)(nil),              // 29: kioku.v1.Progress
+	(*SyncReport)(nil),            // 30: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),    // 31: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),   // 32: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                 // 33: kioku.v1.Event
+	(*ListAgentsRequest)(nil),     // 34: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),    // 35: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                 // 36: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil), // 37: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 38: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	68, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	37, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	2,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	1,  // 2: kioku.v1.MemorySearchRequest.context:type_name -> kioku.v1.ConversationTurn
-	68, // 3: kioku.v1.MemorySearchRequest.as_of_time:type_name -> google.protobuf.Timestamp
-	5,  // 4: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
-	9,  // 5: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
-	10, // 6: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	69, // 7: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	37, // 3: kioku.v1.MemorySearchRequest.as_of_time:type_name -> google.protobuf.Timestamp
+	6,  // 4: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
+	10, // 5: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
+	11, // 6: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
+	38, // 7: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 8: kioku.v1.MemorySearchResponse.units:type_name -> kioku.v1.FoundUnit
-	70, // 9: kioku.v1.FoundUnit.unit:type_name -> kioku.v1.Unit
-	6,  // 10: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
-	14, // 11: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
-	14, // 12: kioku.v1.SearchResult.more_authors:type_name -> kioku.v1.Author
-	8,  // 13: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	7,  // 14: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
-	68, // 15: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
-	14, // 16: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
-	14, // 17: kioku.v1.MemoryAppendRequest.more_authors:type_name -> kioku.v1.Author
-	16, // 18: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
-	17, // 19: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
-	16, // 20: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
-	24, // 21: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
-	68, // 22: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
-	2,  // 23: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
-	27, // 24: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
-	10, // 25: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	68, // 26: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
-	30, // 27: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
-	31, // 28: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
-	31, // 29: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
-	34, // 30: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
-	37, // 31: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
-	38, // 32: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
-	39, // 33: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	68, // 34: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	69, // 35: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	68, // 36: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
-	42, // 37: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
-	0,  // 38: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
-	3,  // 39: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
-	5,  // 40: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
-	30, // 41: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
-	10, // 42: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	54, // 43: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	55, // 44: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
-	9,  // 45: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	53, // 46: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	49, // 47: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	50, // 48: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	48, // 49: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	47, // 50: kioku.v1.StatusResponse.transcripts:type_name -> kioku.v1.TranscriptFolder
-	69, // 51: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	68, // 52: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	68, // 53: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	69, // 54: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	69, // 55: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	68, // 56: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	68, // 57: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	60, // 58: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	61, // 59: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	60, // 60: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	61, // 61: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	69, // 62: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	9,  // 63: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	10, // 64: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	64, // 65: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	68, // 66: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	67, // 67: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	10, // 68: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 69: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	11, // 70: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	13, // 71: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	18, // 72: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
-	20, // 73: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
-	22, // 74: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
-	25, // 75: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	28, // 76: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	32, // 77: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	35, // 78: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	40, // 79: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	43, // 80: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	45, // 81: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	51, // 82: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	56, // 83: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	58, // 84: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	62, // 85: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	65, // 86: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	3,  // 87: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	12, // 88: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	15, // 89: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	19, // 90: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
-	21, // 91: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
-	23, // 92: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
-	26, // 93: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	29, // 94: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	33, // 95: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	36, // 96: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	41, // 97: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	44, // 98: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	46, // 99: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	52, // 100: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	57, // 101: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	59, // 102: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	63, // 103: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	66, // 104: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	87, // [87:105] is the sub-list for method output_type
-	69, // [69:87] is the sub-list for method input_type
-	69, // [69:69] is the sub-list for extension type_name
-	69, // [69:69] is the sub-list for extension extendee
-	0,  // [0:69] is the sub-list for field type_name
+	5,  // 9: kioku.v1.FoundUnit.evidence:type_name -> kioku.v1.Evidence
+	7,  // 10: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
+	16, // 11: kioku.v1.SearchResult.origin:type_name -> kioku.v1.Origin
+	9,  // 12: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
+	8,  // 13: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
+	37, // 14: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	16, // 15: kioku.v1.MemoryAppendRequest.origin:type_name -> kioku.v1.Origin
+	15, // 16: kioku.v1.Origin.authors:type_name -> kioku.v1.Author
+	18, // 17: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	19, // 18: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
+	18, // 19: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	11, // 20: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
+	26, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	10, // 22: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
+	29, // 23: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	30, // 24: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	38, // 25: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	10, // 26: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	11, // 27: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	33, // 28: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	37, // 29: kioku.v1.Event.time:type_name -> google.protobuf.Timestamp
+	36, // 30: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	11, // 31: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 32: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	12, // 33: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	14, // 34: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	20, // 35: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
+	22, // 36: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
+	25, // 37: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	27, // 38: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	31, // 39: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	34, // 40: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	3,  // 41: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	13, // 42: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	17, // 43: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	21, // 44: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
+	23, // 45: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
+	24, // 46: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	28, // 47: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	32, // 48: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	35, // 49: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	41, // [41:50] is the sub-list for method output_type
+	32, // [32:41] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -6868,15 +3747,10 @@ func file_kioku_v1_memory_proto_init() {
 	if File_kioku_v1_memory_proto != nil {
 		return
 	}
-	file_kioku_v1_unit_proto_init()
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[57].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[28].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
-	}
-	file_kioku_v1_memory_proto_msgTypes[59].OneofWrappers = []any{
-		(*RebuildResponse_Progress)(nil),
-		(*RebuildResponse_Report)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -6884,7 +3758,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   68,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

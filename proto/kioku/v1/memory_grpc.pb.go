@@ -25,24 +25,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MemoryService_MemorySearch_FullMethodName      = "/kioku.v1.MemoryService/MemorySearch"
-	MemoryService_MemoryGet_FullMethodName         = "/kioku.v1.MemoryService/MemoryGet"
-	MemoryService_MemoryAppend_FullMethodName      = "/kioku.v1.MemoryService/MemoryAppend"
-	MemoryService_MemoryUpdate_FullMethodName      = "/kioku.v1.MemoryService/MemoryUpdate"
-	MemoryService_MemoryUndo_FullMethodName        = "/kioku.v1.MemoryService/MemoryUndo"
-	MemoryService_ListRevisions_FullMethodName     = "/kioku.v1.MemoryService/ListRevisions"
-	MemoryService_ListFiles_FullMethodName         = "/kioku.v1.MemoryService/ListFiles"
-	MemoryService_ListLinks_FullMethodName         = "/kioku.v1.MemoryService/ListLinks"
-	MemoryService_ListChunks_FullMethodName        = "/kioku.v1.MemoryService/ListChunks"
-	MemoryService_MemoryMap_FullMethodName         = "/kioku.v1.MemoryService/MemoryMap"
-	MemoryService_Activity_FullMethodName          = "/kioku.v1.MemoryService/Activity"
-	MemoryService_Explain_FullMethodName           = "/kioku.v1.MemoryService/Explain"
-	MemoryService_Status_FullMethodName            = "/kioku.v1.MemoryService/Status"
-	MemoryService_EstimateEmbedding_FullMethodName = "/kioku.v1.MemoryService/EstimateEmbedding"
-	MemoryService_Sync_FullMethodName              = "/kioku.v1.MemoryService/Sync"
-	MemoryService_Rebuild_FullMethodName           = "/kioku.v1.MemoryService/Rebuild"
-	MemoryService_WatchEvents_FullMethodName       = "/kioku.v1.MemoryService/WatchEvents"
-	MemoryService_ListAgents_FullMethodName        = "/kioku.v1.MemoryService/ListAgents"
+	MemoryService_MemorySearch_FullMethodName = "/kioku.v1.MemoryService/MemorySearch"
+	MemoryService_MemoryGet_FullMethodName    = "/kioku.v1.MemoryService/MemoryGet"
+	MemoryService_MemoryAppend_FullMethodName = "/kioku.v1.MemoryService/MemoryAppend"
+	MemoryService_MemoryUpdate_FullMethodName = "/kioku.v1.MemoryService/MemoryUpdate"
+	MemoryService_MemoryUndo_FullMethodName   = "/kioku.v1.MemoryService/MemoryUndo"
+	MemoryService_Status_FullMethodName       = "/kioku.v1.MemoryService/Status"
+	MemoryService_Sync_FullMethodName         = "/kioku.v1.MemoryService/Sync"
+	MemoryService_WatchEvents_FullMethodName  = "/kioku.v1.MemoryService/WatchEvents"
+	MemoryService_ListAgents_FullMethodName   = "/kioku.v1.MemoryService/ListAgents"
 )
 
 // MemoryServiceClient is the client API for MemoryService service.
@@ -76,31 +67,11 @@ type MemoryServiceClient interface {
 	MemoryUpdate(ctx context.Context, in *MemoryUpdateRequest, opts ...grpc.CallOption) (*MemoryUpdateResponse, error)
 	// MemoryUndo takes an update back. It needs the right to write.
 	MemoryUndo(ctx context.Context, in *MemoryUndoRequest, opts ...grpc.CallOption) (*MemoryUndoResponse, error)
-	// ListRevisions lists the updates, the latest first.
-	ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error)
-	// ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.
-	ListFiles(ctx context.Context, in *ListFilesRequest, opts ...grpc.CallOption) (*ListFilesResponse, error)
-	// ListLinks returns the links of a file to others, and those of other files to it.
-	ListLinks(ctx context.Context, in *ListLinksRequest, opts ...grpc.CallOption) (*ListLinksResponse, error)
-	// ListChunks returns the chunks of a file, the pieces that are indexed, without their text.
-	ListChunks(ctx context.Context, in *ListChunksRequest, opts ...grpc.CallOption) (*ListChunksResponse, error)
-	// MemoryMap returns all chunks as points of a plane, in which chunks about the same are near each other, with clusters that are
-	// named by their terms. It never waits: the map is made in the background, and until it is ready the response says how far that is.
-	MemoryMap(ctx context.Context, in *MemoryMapRequest, opts ...grpc.CallOption) (*MemoryMapResponse, error)
-	// Activity returns for each day what memory has of it, and what was recalled of it and on it.
-	Activity(ctx context.Context, in *ActivityRequest, opts ...grpc.CallOption) (*ActivityResponse, error)
-	// Explain reports where a passage ranked for a query and, if it was not returned, why.
-	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusResponse, error)
-	// EstimateEmbedding returns what it takes to embed the chunks without a vector. It indexes the words of changed files first, and
-	// makes no request to the provider.
-	EstimateEmbedding(ctx context.Context, in *EstimateEmbeddingRequest, opts ...grpc.CallOption) (*EstimateEmbeddingResponse, error)
 	// Sync updates the index from the folder. It streams progress and then, as the last message, a report. A slow caller
 	// misses progress, never the report. The sync ends with the stream. It needs the right to write if prune is set.
 	Sync(ctx context.Context, in *SyncRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SyncResponse], error)
-	// Rebuild cuts all files again; each file answers as before until its turn. It streams like Sync and needs the right to write.
-	Rebuild(ctx context.Context, in *RebuildRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RebuildResponse], error)
 	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives. The
 	// stream of a caller that lags too far behind, or does not read, ends with ABORTED.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
@@ -166,90 +137,10 @@ func (c *memoryServiceClient) MemoryUndo(ctx context.Context, in *MemoryUndoRequ
 	return out, nil
 }
 
-func (c *memoryServiceClient) ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListRevisionsResponse)
-	err := c.cc.Invoke(ctx, MemoryService_ListRevisions_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *memoryServiceClient) ListFiles(ctx context.Context, in *ListFilesRequest, opts ...grpc.CallOption) (*ListFilesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListFilesResponse)
-	err := c.cc.Invoke(ctx, MemoryService_ListFiles_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *memoryServiceClient) ListLinks(ctx context.Context, in *ListLinksRequest, opts ...grpc.CallOption) (*ListLinksResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListLinksResponse)
-	err := c.cc.Invoke(ctx, MemoryService_ListLinks_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *memoryServiceClient) ListChunks(ctx context.Context, in *ListChunksRequest, opts ...grpc.CallOption) (*ListChunksResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListChunksResponse)
-	err := c.cc.Invoke(ctx, MemoryService_ListChunks_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *memoryServiceClient) MemoryMap(ctx context.Context, in *MemoryMapRequest, opts ...grpc.CallOption) (*MemoryMapResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(MemoryMapResponse)
-	err := c.cc.Invoke(ctx, MemoryService_MemoryMap_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *memoryServiceClient) Activity(ctx context.Context, in *ActivityRequest, opts ...grpc.CallOption) (*ActivityResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ActivityResponse)
-	err := c.cc.Invoke(ctx, MemoryService_Activity_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *memoryServiceClient) Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ExplainResponse)
-	err := c.cc.Invoke(ctx, MemoryService_Explain_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *memoryServiceClient) Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StatusResponse)
 	err := c.cc.Invoke(ctx, MemoryService_Status_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *memoryServiceClient) EstimateEmbedding(ctx context.Context, in *EstimateEmbeddingRequest, opts ...grpc.CallOption) (*EstimateEmbeddingResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(EstimateEmbeddingResponse)
-	err := c.cc.Invoke(ctx, MemoryService_EstimateEmbedding_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -275,28 +166,9 @@ func (c *memoryServiceClient) Sync(ctx context.Context, in *SyncRequest, opts ..
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type MemoryService_SyncClient = grpc.ServerStreamingClient[SyncResponse]
 
-func (c *memoryServiceClient) Rebuild(ctx context.Context, in *RebuildRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RebuildResponse], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &MemoryService_ServiceDesc.Streams[1], MemoryService_Rebuild_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[RebuildRequest, RebuildResponse]{ClientStream: stream}
-	if err := x.ClientStream.SendMsg(in); err != nil {
-		return nil, err
-	}
-	if err := x.ClientStream.CloseSend(); err != nil {
-		return nil, err
-	}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type MemoryService_RebuildClient = grpc.ServerStreamingClient[RebuildResponse]
-
 func (c *memoryServiceClient) WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &MemoryService_ServiceDesc.Streams[2], MemoryService_WatchEvents_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &MemoryService_ServiceDesc.Streams[1], MemoryService_WatchEvents_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -354,31 +226,11 @@ type MemoryServiceServer interface {
 	MemoryUpdate(context.Context, *MemoryUpdateRequest) (*MemoryUpdateResponse, error)
 	// MemoryUndo takes an update back. It needs the right to write.
 	MemoryUndo(context.Context, *MemoryUndoRequest) (*MemoryUndoResponse, error)
-	// ListRevisions lists the updates, the latest first.
-	ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error)
-	// ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.
-	ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error)
-	// ListLinks returns the links of a file to others, and those of other files to it.
-	ListLinks(context.Context, *ListLinksRequest) (*ListLinksResponse, error)
-	// ListChunks returns the chunks of a file, the pieces that are indexed, without their text.
-	ListChunks(context.Context, *ListChunksRequest) (*ListChunksResponse, error)
-	// MemoryMap returns all chunks as points of a plane, in which chunks about the same are near each other, with clusters that are
-	// named by their terms. It never waits: the map is made in the background, and until it is ready the response says how far that is.
-	MemoryMap(context.Context, *MemoryMapRequest) (*MemoryMapResponse, error)
-	// Activity returns for each day what memory has of it, and what was recalled of it and on it.
-	Activity(context.Context, *ActivityRequest) (*ActivityResponse, error)
-	// Explain reports where a passage ranked for a query and, if it was not returned, why.
-	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
 	Status(context.Context, *StatusRequest) (*StatusResponse, error)
-	// EstimateEmbedding returns what it takes to embed the chunks without a vector. It indexes the words of changed files first, and
-	// makes no request to the provider.
-	EstimateEmbedding(context.Context, *EstimateEmbeddingRequest) (*EstimateEmbeddingResponse, error)
 	// Sync updates the index from the folder. It streams progress and then, as the last message, a report. A slow caller
 	// misses progress, never the report. The sync ends with the stream. It needs the right to write if prune is set.
 	Sync(*SyncRequest, grpc.ServerStreamingServer[SyncResponse]) error
-	// Rebuild cuts all files again; each file answers as before until its turn. It streams like Sync and needs the right to write.
-	Rebuild(*RebuildRequest, grpc.ServerStreamingServer[RebuildResponse]) error
 	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives. The
 	// stream of a caller that lags too far behind, or does not read, ends with ABORTED.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
@@ -409,38 +261,11 @@ func (UnimplementedMemoryServiceServer) MemoryUpdate(context.Context, *MemoryUpd
 func (UnimplementedMemoryServiceServer) MemoryUndo(context.Context, *MemoryUndoRequest) (*MemoryUndoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MemoryUndo not implemented")
 }
-func (UnimplementedMemoryServiceServer) ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListRevisions not implemented")
-}
-func (UnimplementedMemoryServiceServer) ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListFiles not implemented")
-}
-func (UnimplementedMemoryServiceServer) ListLinks(context.Context, *ListLinksRequest) (*ListLinksResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListLinks not implemented")
-}
-func (UnimplementedMemoryServiceServer) ListChunks(context.Context, *ListChunksRequest) (*ListChunksResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListChunks not implemented")
-}
-func (UnimplementedMemoryServiceServer) MemoryMap(context.Context, *MemoryMapRequest) (*MemoryMapResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method MemoryMap not implemented")
-}
-func (UnimplementedMemoryServiceServer) Activity(context.Context, *ActivityRequest) (*ActivityResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Activity not implemented")
-}
-func (UnimplementedMemoryServiceServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
-}
 func (UnimplementedMemoryServiceServer) Status(context.Context, *StatusRequest) (*StatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
 }
-func (UnimplementedMemoryServiceServer) EstimateEmbedding(context.Context, *EstimateEmbeddingRequest) (*EstimateEmbeddingResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method EstimateEmbedding not implemented")
-}
 func (UnimplementedMemoryServiceServer) Sync(*SyncRequest, grpc.ServerStreamingServer[SyncResponse]) error {
 	return status.Error(codes.Unimplemented, "method Sync not implemented")
-}
-func (UnimplementedMemoryServiceServer) Rebuild(*RebuildRequest, grpc.ServerStreamingServer[RebuildResponse]) error {
-	return status.Error(codes.Unimplemented, "method Rebuild not implemented")
 }
 func (UnimplementedMemoryServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchEvents not implemented")
@@ -559,132 +384,6 @@ func _MemoryService_MemoryUndo_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
-func _MemoryService_ListRevisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListRevisionsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).ListRevisions(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_ListRevisions_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).ListRevisions(ctx, req.(*ListRevisionsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _MemoryService_ListFiles_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListFilesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).ListFiles(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_ListFiles_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).ListFiles(ctx, req.(*ListFilesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _MemoryService_ListLinks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListLinksRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).ListLinks(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_ListLinks_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).ListLinks(ctx, req.(*ListLinksRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _MemoryService_ListChunks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListChunksRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).ListChunks(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_ListChunks_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).ListChunks(ctx, req.(*ListChunksRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _MemoryService_MemoryMap_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(MemoryMapRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).MemoryMap(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_MemoryMap_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).MemoryMap(ctx, req.(*MemoryMapRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _MemoryService_Activity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ActivityRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).Activity(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_Activity_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).Activity(ctx, req.(*ActivityRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _MemoryService_Explain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ExplainRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).Explain(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_Explain_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).Explain(ctx, req.(*ExplainRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _MemoryService_Status_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StatusRequest)
 	if err := dec(in); err != nil {
@@ -703,24 +402,6 @@ func _MemoryService_Status_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
-func _MemoryService_EstimateEmbedding_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(EstimateEmbeddingRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(MemoryServiceServer).EstimateEmbedding(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: MemoryService_EstimateEmbedding_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(MemoryServiceServer).EstimateEmbedding(ctx, req.(*EstimateEmbeddingRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _MemoryService_Sync_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(SyncRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -731,17 +412,6 @@ func _MemoryService_Sync_Handler(srv interface{}, stream grpc.ServerStream) erro
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type MemoryService_SyncServer = grpc.ServerStreamingServer[SyncResponse]
-
-func _MemoryService_Rebuild_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(RebuildRequest)
-	if err := stream.RecvMsg(m); err != nil {
-		return err
-	}
-	return srv.(MemoryServiceServer).Rebuild(m, &grpc.GenericServerStream[RebuildRequest, RebuildResponse]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type MemoryService_RebuildServer = grpc.ServerStreamingServer[RebuildResponse]
 
 func _MemoryService_WatchEvents_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchEventsRequest)
@@ -800,40 +470,8 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _MemoryService_MemoryUndo_Handler,
 		},
 		{
-			MethodName: "ListRevisions",
-			Handler:    _MemoryService_ListRevisions_Handler,
-		},
-		{
-			MethodName: "ListFiles",
-			Handler:    _MemoryService_ListFiles_Handler,
-		},
-		{
-			MethodName: "ListLinks",
-			Handler:    _MemoryService_ListLinks_Handler,
-		},
-		{
-			MethodName: "ListChunks",
-			Handler:    _MemoryService_ListChunks_Handler,
-		},
-		{
-			MethodName: "MemoryMap",
-			Handler:    _MemoryService_MemoryMap_Handler,
-		},
-		{
-			MethodName: "Activity",
-			Handler:    _MemoryService_Activity_Handler,
-		},
-		{
-			MethodName: "Explain",
-			Handler:    _MemoryService_Explain_Handler,
-		},
-		{
 			MethodName: "Status",
 			Handler:    _MemoryService_Status_Handler,
-		},
-		{
-			MethodName: "EstimateEmbedding",
-			Handler:    _MemoryService_EstimateEmbedding_Handler,
 		},
 		{
 			MethodName: "ListAgents",
@@ -844,11 +482,6 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Sync",
 			Handler:       _MemoryService_Sync_Handler,
-			ServerStreams: true,
-		},
-		{
-			StreamName:    "Rebuild",
-			Handler:       _MemoryService_Rebuild_Handler,
 			ServerStreams: true,
 		},
 		{

@@ -5,11 +5,8 @@ import (
 	"net/http"
 	"sync"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/cmd/kioku/config"
+	"kioku/server"
 )
 
 // Joined is a connection to whichever daemon serves a memory. When the daemon ends, the next call joins another or starts one,
@@ -27,6 +24,8 @@ type Joined struct {
 	mu sync.Mutex
 	// current is nil if the daemon has to be joined again. Guarded by mu.
 	current *Client
+	// end ends the stay at it.
+	end context.CancelFunc
 }
 
 // Join joins the daemon that serves the memory of the command, or starts one in the background. It returns config.ErrNoWorkspace if
@@ -58,8 +57,22 @@ func (j *Joined) client(ctx context.Context) (*Client, error) {
 	c, err := j.from.joinOrStart(ctx, j.wanted)
 	if err == nil {
 		j.current = c
+		staying, end := context.WithCancel(context.Background())
+		j.end = end
+		go j.stay(staying, c)
 	}
 	return c, err
+}
+
+// stay reads the events of a daemon until it ends: a daemon in the background stays as long as a client is connected, and one that has
+// ended is joined again by the next call.
+func (j *Joined) stay(ctx context.Context, c *Client) {
+	for _, err := range server.Notes.Events.Call(ctx, c.Conn, server.OfAgent{Agent: c.Agent}) {
+		if err != nil {
+			break
+		}
+	}
+	j.leave(c)
 }
 
 // leave forgets a daemon that is gone, unless another one has been joined meanwhile.
@@ -68,6 +81,7 @@ func (j *Joined) leave(c *Client) {
 	defer j.mu.Unlock()
 	if j.current == c {
 		j.current = nil
+		j.end()
 		_ = c.close() // nobody answers there
 	}
 }
@@ -81,6 +95,7 @@ func (j *Joined) Close() error {
 	}
 	c := j.current
 	j.current = nil
+	j.end()
 	return c.close()
 }
 
@@ -102,40 +117,4 @@ func (j *Joined) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 		}
 	}
-}
-
-// Invoke makes a call with one response. A call that the end of a daemon cut off is made once more: notes are written once.
-func (j *Joined) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
-	return j.withDaemon(ctx, func(conn grpc.ClientConnInterface) error {
-		return conn.Invoke(ctx, method, request, response, opts...)
-	})
-}
-
-// NewStream begins a stream. A stream that is cut off later is not continued.
-func (j *Joined) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (stream grpc.ClientStream, err error) {
-	err = j.withDaemon(ctx, func(conn grpc.ClientConnInterface) error {
-		stream, err = conn.NewStream(ctx, desc, method, opts...)
-		return err
-	})
-	return stream, err
-}
-
-// withDaemon makes a call, and once more with another daemon if the first one is gone.
-func (j *Joined) withDaemon(ctx context.Context, call func(grpc.ClientConnInterface) error) error {
-	for again := false; ; again = true {
-		c, err := j.client(ctx)
-		if err != nil {
-			return status.Error(codes.Unavailable, err.Error())
-		}
-		if err = call(c.GRPC()); !isCutOff(err) || again || ctx.Err() != nil {
-			return err
-		}
-		j.leave(c)
-	}
-}
-
-// isCutOff reports whether a daemon did not answer. One that answers says more than the code.
-func isCutOff(err error) bool {
-	st := status.Convert(err)
-	return st.Code() == codes.Unavailable && len(st.Details()) == 0
 }

@@ -2,16 +2,12 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"kioku/memory"
+	"net/http"
 	"path/filepath"
-	"reflect"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
 
 	"kioku"
 	"kioku/agent/bootstrap"
@@ -22,44 +18,11 @@ import (
 	"kioku/derive/rule"
 	"kioku/internal/testkit"
 	"kioku/llm/echo"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
-// callable is a method of a client that takes one request and returns one answer.
-type callable struct {
-	name string
-	call reflect.Value
-}
-
-// request returns a new request of the method.
-func (c callable) request() proto.Message {
-	return reflect.New(c.call.Type().In(1).Elem()).Interface().(proto.Message)
-}
-
-// ask calls the method.
-func (c callable) ask(ctx context.Context, req proto.Message) error {
-	err, _ := c.call.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(req)})[1].Interface().(error)
-	return err
-}
-
-// callables returns the methods without streams of clients, in the order of their names.
-func callables(clients ...any) []callable {
-	var out []callable
-	answer := reflect.TypeFor[proto.Message]()
-	for _, client := range clients {
-		v := reflect.ValueOf(client)
-		for i := range v.NumMethod() {
-			if m := v.Method(i); m.Type().Out(0).Implements(answer) {
-				out = append(out, callable{name: v.Type().Method(i).Name, call: m})
-			}
-		}
-	}
-	return out
-}
-
-// serveEverything returns the methods of a server with a real memory and a real sidecar, that of "main".
-func serveEverything(f *testing.F) []callable {
+// serveEverything reaches a server with a real memory and a real sidecar, that of "main".
+func serveEverything(f *testing.F) http.RoundTripper {
 	f.Helper()
 	workspace, state := filepath.Join(f.TempDir(), "workspace"), filepath.Join(f.TempDir(), "state")
 	for name, text := range notes {
@@ -90,7 +53,6 @@ func serveEverything(f *testing.F) []callable {
 	if err != nil {
 		f.Fatal(err)
 	}
-	local, stop := mustLocal(f, s)
 	car, err := sidecar.New(sidecar.Options{
 		Agent: "main", State: state, Memories: func(string) memory.Service { return m }, Model: &echo.Model{},
 		Settings: sidecar.Settings{Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon}, Flush: flush.Defaults()},
@@ -101,82 +63,39 @@ func serveEverything(f *testing.F) []callable {
 	if err := s.AddSidecars(map[string]server.Sidecar{"main": car}); err != nil {
 		f.Fatal(err)
 	}
-	agentClient, stopAgents, err := s.LoopbackAgents()
-	if err != nil {
-		f.Fatal(err)
-	}
-	historyClient, stopHistory, err := s.LoopbackHistory()
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Cleanup(func() {
-		for _, end := range []func() error{stopHistory, stopAgents, stop, m.Close} {
-			if err := end(); err != nil {
-				f.Error(err)
-			}
+		if err := m.Close(); err != nil {
+			f.Error(err)
 		}
 	})
-	return callables(local, historyClient, agentClient)
+	return s.LocalOperations()
 }
 
-// FuzzAnyRequest sends foreign requests to every method: each is answered, or refused with a reason, and none is an internal
-// error.
+// FuzzAnyRequest sends foreign requests to every operation: each is answered, or refused with a reason, and none is an internal error.
 func FuzzAnyRequest(f *testing.F) {
-	methods := serveEverything(f)
-	for i, m := range methods {
+	conn, ops := serveEverything(f), agentOps()
+	for i := range ops {
 		for _, text := range []string{
-			"", `agent: "main"`, `agent: "main" query: "tea" max_results: -1 ask_time {seconds: -99999999999 nanos: -5}`,
-			`search {agent: "main" query: "key" since: "2026-02-30"} path: "MEMORY.md" line: 1`, `agent: "main" path: "MEMORY.md" from_line: 1 line_count: 1`,
-			`agent: "main" text: "a note" target: "long_term" source: "user" idempotency_key: "k"`,
-			`agent: "main" session: "s" cycle: 1 holder: "h" messages {role: "tool" tool_call_id: "c"}`,
-			`agent: "main" id: "9f3c21" text: "Porto" valid_from: "2026-13" note: "why" into: "e5a1b2" max_sensitivity: "secret"`,
-			`agent: "main" path: "MEMORY.md" at {time {seconds: -5} revision: "--all"} from {revision: "HEAD^{/x}"} search {query: "tea"}`,
-			`agent: "main" session: "s" since_time {seconds: 1} sources: "flush"`,
-			`agent: "main" messages {id: "1" role: "user" text: "hello"} window_tokens: 1 keep_tokens: 1`,
+			`{}`, `{"agent":"main"}`, `{"agent":"main","query":"tea","max_results":-1,"ask_time":"0001-01-01T00:00:00Z","at":"--all"}`,
+			`{"query":"key","since":"2026-02-30","path":"MEMORY.md","line":1,"from":1,"lines":1}`,
+			`{"text":"a note","target":"long_term","source":"user","idempotency_key":"k"}`,
+			`{"session":"s","messages":[{"role":"tool","tool_call_id":"c"}]}`, `{"session":"s","messages":[{"id":"1","role":"user","text":"hello"}],"window_tokens":1}`,
+			`{"id":"9f3c21","text":"Porto","valid_from":"2026-13","note":"why","into":"e5a1b2","max_sensitivity":"secret"}`,
 		} {
-			req := m.request()
-			if (prototext.UnmarshalOptions{DiscardUnknown: true}).Unmarshal([]byte(text), req) != nil {
-				continue // a field of this name has another type here
-			}
-			data, err := proto.Marshal(req)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(uint8(i), data)
+			f.Add(uint8(i), []byte(text))
 		}
 	}
-	f.Fuzz(func(t *testing.T, method uint8, data []byte) {
-		m := methods[int(method)%len(methods)]
-		req := m.request()
-		if proto.Unmarshal(data, req) != nil {
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		a := ops[int(which)%len(ops)]
+		var values map[string]any
+		if a.Stream || json.Unmarshal(data, &values) != nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		switch err := m.ask(ctx, req); status.Code(err) {
-		case codes.Internal, codes.Unknown, codes.DeadlineExceeded:
-			t.Errorf("%s(%v): %v", m.name, req, err)
+		switch code, told := askAny(ctx, conn, a, values); code {
+		case "INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED":
+			t.Errorf("%s(%s): %s %s", a.Name, data, code, told)
 		}
 	})
-}
-
-// TestCallablesAreTheMethodsWithoutStreams keeps FuzzAnyRequest from missing a method.
-func TestCallablesAreTheMethodsWithoutStreams(t *testing.T) {
-	t.Parallel()
-	got := make(map[string]bool)
-	for _, c := range callables(kiokuv1.NewMemoryServiceClient(nil), kiokuv1.NewHistoryServiceClient(nil), kiokuv1.NewAgentServiceClient(nil)) {
-		got[c.name] = true
-	}
-	unary := 0
-	for _, m := range agentMethods() {
-		if m.IsStreamingServer() {
-			continue
-		}
-		if unary++; !got[string(m.Name())] {
-			t.Errorf("%s is missing", m.Name())
-		}
-	}
-	if want := unary + 1; len(got) != want || !got["ListAgents"] {
-		t.Errorf("%d methods, want %d", len(got), want)
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -149,20 +148,6 @@ func TestPortSpeaksAllProtocols(t *testing.T) {
 	if resp, err := client.ListAgents(with(t, "tok-a"), &kiokuv1.ListAgentsRequest{}); err != nil || len(resp.GetAgents()) != 1 {
 		t.Errorf("gRPC: %v, %v", resp, err)
 	}
-}
-
-// A call of Conn without a request of a client is nobody's.
-func TestConnRefusesACallOutsideOfARequest(t *testing.T) {
-	t.Parallel()
-	client := kiokuv1.NewMemoryServiceClient(newServer(t, agents(&fakeMemory{})).Conn())
-	_, err := client.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{})
-	wantCode(t, err, codes.Unauthenticated)
-	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = stream.Recv()
-	wantCode(t, err, codes.Unauthenticated)
 }
 
 // A client may name its request, and finds the name in the response; a name that is none is replaced.

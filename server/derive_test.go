@@ -236,17 +236,12 @@ func (o DeriveOps) calls(ctx context.Context, agent string) map[op.Any]func() er
 }
 
 // Hazard I01: Deciding, running and retrying need the right to write; reading does not. Without derivation all but the status say how to turn
-// it on. A server of sidecars that forwards them gives the same rights.
+// it on.
 func TestDeriveChecksRights(t *testing.T) {
 	t.Parallel()
 	direct := deriving(t, &fakeDeriver{unit: func(string, memory.Sensitivity) (memory.Unit, error) { return moved(), nil },
 		history: func(string, memory.Sensitivity) ([]unit.Version, error) { return nil, nil }})
-	forward, err := New(Options{MemoryHTTP: direct.LocalOperations()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward.sidecars = map[string]Sidecar{"ann": nil, "bob": nil}
-	for name, s := range map[string]*Server{"direct": direct, "forwarded": forward} {
+	for name, s := range map[string]*Server{"direct": direct} {
 		if got := len(deriveOps(s).calls(t.Context(), "")); got != reflect.TypeFor[DeriveOps]().NumField() {
 			t.Fatalf("%d operations are tried", got)
 		}

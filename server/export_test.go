@@ -34,15 +34,6 @@ func (s *Server) LoopbackAgents() (kiokuv1.AgentServiceClient, func() error, err
 	return kiokuv1.NewAgentServiceClient(conn), end, nil
 }
 
-// LoopbackHistory is Loopback for the notes as they were.
-func (s *Server) LoopbackHistory() (kiokuv1.HistoryServiceClient, func() error, error) {
-	conn, end, err := s.inside()
-	if err != nil {
-		return nil, nil, err
-	}
-	return kiokuv1.NewHistoryServiceClient(conn), end, nil
-}
-
 // inside returns a connection that stays in this process.
 func (s *Server) inside() (*grpc.ClientConn, func() error, error) {
 	lis := bufconn.Listen(256 << 10)
@@ -97,3 +88,6 @@ func (s *Server) ResponseBytes() int64 { return s.responses.Used() }
 
 // CallBytes returns how many bytes calls take.
 func (s *Server) CallBytes() int64 { return s.queue.Used() }
+
+// MethodName returns the name under which a method of gRPC is counted and logged.
+func MethodName(full string) string { return methodName(full) }

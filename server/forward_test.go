@@ -2,15 +2,12 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"kioku"
 	"kioku/indexer"
@@ -19,14 +16,14 @@ import (
 	"kioku/server"
 )
 
-// forwarding serves sidecars of agents, and forwards the services of memories to a server of these.
+// forwarding serves sidecars of agents, and forwards operations on memories to a server of these.
 func forwarding(t *testing.T, of server.Options, tokens *server.Tokens) string {
 	t.Helper()
 	sidecars := map[string]server.Sidecar{}
 	for id := range of.Agents {
 		sidecars[id] = &fakeSidecar{Sidecar: withFlushes(t, t.TempDir(), nil)}
 	}
-	s := newServer(t, server.Options{Memory: onSocket(t, of), Tokens: tokens})
+	s := newServer(t, server.Options{Memory: newServer(t, of).LocalOperations(), Tokens: tokens})
 	if err := s.AddSidecars(sidecars); err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +35,9 @@ func forwarding(t *testing.T, of server.Options, tokens *server.Tokens) string {
 	return l.Addr().String()
 }
 
-// The sidecar's port serves MemoryService and HistoryService too, with the same rights: each method answers each caller
-// for each agent as the memory service itself does with the same tokens, for secrets too.
-func TestForwardedMethodsHaveTheSameRights(t *testing.T) {
+// The sidecar's port answers operations on memories too, with the same rights: each one answers each caller for each agent as the server of
+// the memories itself does with the same tokens, for secrets too.
+func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 	t.Parallel()
 	tokens := func() *server.Tokens {
 		return openTokens(t, tokenLine("writer", "tok-w", "[ann]", true), tokenLine("reader", "tok-r", "[ann]", false))
@@ -48,63 +45,52 @@ func TestForwardedMethodsHaveTheSameRights(t *testing.T) {
 	memories := func() map[string]server.Memory {
 		return map[string]server.Memory{"ann": &fakeMemory{history: noHistory{}}, "bob": &fakeMemory{history: noHistory{}}}
 	}
-	direct := dial(t, onTCP(t, server.Options{Agents: memories(), Tokens: tokens()}))
-	forwarded := dial(t, forwarding(t, server.Options{Agents: memories()}, tokens()))
-	for _, service := range []protoreflect.ServiceDescriptor{
-		kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService"),
-		kiokuv1.File_kioku_v1_history_proto.Services().ByName("HistoryService"),
-	} {
-		implemented := 0
-		for i := range service.Methods().Len() {
-			implemented += sameRights(t, service.Methods().Get(i), direct, forwarded)
+	direct := onTCP(t, server.Options{Agents: memories(), Tokens: tokens()})
+	forwarded := forwarding(t, server.Options{Agents: memories()}, tokens())
+	beside := map[string]bool{}
+	for _, a := range agentOps() {
+		if strings.HasPrefix(a.Path(), "/v1/flush") || takes(a, "messages") || takes(a, "shared_agents") || takes(a, "lease") || strings.Contains(a.Path(), "/tools") || a.Name == "turns" {
+			beside[a.Name] = true // of a sidecar
+			continue
 		}
-		if implemented == 0 {
-			t.Errorf("no method of %s was compared", service.Name())
-		}
-	}
-	listed, err := kiokuv1.NewMemoryServiceClient(forwarded).ListAgents(with(t, "tok-r"), &kiokuv1.ListAgentsRequest{})
-	if err != nil || len(listed.GetAgents()) != 1 || listed.GetAgents()[0].GetId() != "ann" {
-		t.Errorf("ListAgents = %v, %v; want ann alone", listed, err)
-	}
-}
-
-// sameRights reports each caller of a method whom two servers answer differently, and returns how many calls were compared.
-func sameRights(t *testing.T, method protoreflect.MethodDescriptor, direct, forwarded *grpc.ClientConn) (compared int) {
-	t.Helper()
-	for _, token := range []string{"tok-w", "tok-r", "wrong"} {
-		for _, agent := range []string{"ann", "bob", "nobody", "../x"} {
-			for _, ceiling := range []string{"", "normal", "secret", "all"} {
-				call := func(conn *grpc.ClientConn, patience time.Duration) codes.Code { // which ends streams without end
-					ctx, cancel := context.WithTimeout(with(t, token), patience)
-					defer cancel()
-					_, err := askUpTo(ctx, conn, method, agent, ceiling)
-					if code := status.Code(err); token != "wrong" || code != codes.ResourceExhausted { // after too many wrong tokens
+		for _, token := range []string{"tok-w", "tok-r", "wrong"} {
+			for _, agent := range []string{"ann", "bob", "nobody", "../x"} {
+				for _, ceiling := range []string{"", "normal", "secret", "all"} {
+					values := filled(agent)
+					values["max_sensitivity"] = ceiling
+					ask := func(address string) string {
+						ctx, cancel := context.WithTimeout(t.Context(), soon)
+						if a.Stream {
+							cancel()
+							ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+						}
+						defer cancel()
+						code, _ := askAny(ctx, overHTTP{address, token}, a, values)
+						if token == "wrong" && code == "RESOURCE_EXHAUSTED" { // after too many wrong tokens
+							code = "UNAUTHENTICATED"
+						}
 						return code
 					}
-					return codes.Unauthenticated
-				}
-				want := call(direct, 300*time.Millisecond)
-				if want == codes.Unimplemented {
-					continue
-				}
-				compared++
-				got := call(forwarded, 300*time.Millisecond)
-				if got != want { // or one of them was slow
-					want, got = call(direct, 10*time.Second), call(forwarded, 10*time.Second)
-				}
-				if got != want {
-					t.Errorf("%s of %s for %s up to %q: %v; directly: %v", method.Name(), token, agent, ceiling, got, want)
-				}
-				if !hasCeiling(method.Input()) {
-					break
+					if want, got := ask(direct), ask(forwarded); want != got {
+						t.Errorf("%s of %s for %s up to %q: %q; directly: %q", a.Name, token, agent, ceiling, got, want)
+					}
+					if !takes(a, "max_sensitivity") {
+						break
+					}
 				}
 			}
 		}
 	}
-	return compared
+	if len(beside) < 10 {
+		t.Errorf("%d operations are of sidecars: %v", len(beside), beside)
+	}
+	listed, err := server.Notes.Agents.Call(t.Context(), overHTTP{forwarded, "tok-r"}, server.None{})
+	if err != nil || len(listed) != 1 || listed[0].ID != "ann" {
+		t.Errorf("agents: %v, %v; want ann alone", listed, err)
+	}
 }
 
-// Answers, errors with their details, and streams come through as they are.
+// Answers, errors with their details, and streams come through as they are, over gRPC too.
 func TestForwardedCallsAnswerAsTheMemoryDoes(t *testing.T) {
 	t.Parallel()
 	events := make(chan kioku.Event)
@@ -136,26 +122,27 @@ func TestForwardedCallsAnswerAsTheMemoryDoes(t *testing.T) {
 	if e, err := stream.Recv(); err != nil || e.GetEvent().GetKind() != indexer.SyncDone {
 		t.Errorf("event %v, %v", e, err)
 	}
-	wantServices(t, conn, "kioku.v1.AgentService", "kioku.v1.HistoryService", "kioku.v1.MemoryService")
+	wantServices(t, conn, "kioku.v1.AgentService", "kioku.v1.MemoryService")
+}
+
+// nowhere is a connection to a service that is away.
+type nowhere struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("dial unix /nonexistent/kioku.sock: no such file")
 }
 
 // A memory service that is away is told as such, without the address of its socket.
 func TestForwardedCallsTellThatTheMemoryIsAway(t *testing.T) {
 	t.Parallel()
-	away := dial(t, "unix:///nonexistent/kioku.sock")
-	s := newServer(t, server.Options{Memory: away})
+	s := newServer(t, server.Options{Memory: nowhere{}})
 	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	serve(t, s, l)
-	_, err = kiokuv1.NewMemoryServiceClient(dial(t, l.Addr().String())).Status(t.Context(), &kiokuv1.StatusRequest{})
-	wantCode(t, err, codes.Unavailable)
-	if strings.Contains(fmt.Sprint(err), "nonexistent") {
-		t.Errorf("the path is told: %v", err)
+	_, err := server.Notes.Status.Call(t.Context(), s.LocalOperations(), server.OfAgent{})
+	if codeOf(err) != "UNAVAILABLE" || strings.Contains(fmt.Sprint(err), "nonexistent") {
+		t.Errorf("%v", err)
 	}
 }
 

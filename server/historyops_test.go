@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -9,25 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"kioku"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
-	"kioku/server/op"
 )
 
-// thenClient is a service and a connection for operations that reach the same notes.
-type thenClient struct {
-	kiokuv1.HistoryServiceClient
-	conn http.RoundTripper
-}
-
 // historyOf returns a client of the history of a folder that git has a version of, of the first of October 2026.
-func historyOf(t *testing.T) thenClient {
+func historyOf(t *testing.T) http.RoundTripper {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("the program git is not installed")
@@ -48,7 +35,7 @@ func historyOf(t *testing.T) thenClient {
 }
 
 // historyClient returns a client of the history of a folder.
-func historyClient(t *testing.T, ws string) thenClient {
+func historyClient(t *testing.T, ws string) http.RoundTripper {
 	t.Helper()
 	m, err := kioku.Open(t.Context(), kioku.Options{Workspace: ws, StateDir: t.TempDir(), Location: time.UTC})
 	if err != nil {
@@ -58,63 +45,55 @@ func historyClient(t *testing.T, ws string) thenClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, stop, err := s.LoopbackHistory()
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return thenClient{c, s.LocalOperations()}
+	return s.LocalOperations()
 }
 
-func TestHistoryServiceAnswersFromGit(t *testing.T) {
+func TestHistoryAnswersFromGit(t *testing.T) {
 	t.Parallel()
 	c := historyOf(t)
 	ops, at := server.NotesThen, memory.Moment{Time: time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC)}
-	log, err := ops.Log.Call(t.Context(), c.conn, server.HistoryLog{})
+	log, err := ops.Log.Call(t.Context(), c, server.HistoryLog{})
 	if err != nil || len(log) != 1 || log[0].Change != memory.FileAdded || log[0].Subject != "first" {
 		t.Fatalf("Log: %v, %v", log, err)
 	}
-	file, err := ops.Show.Call(t.Context(), c.conn, server.ShowFile{Path: "MEMORY.md", At: at})
+	file, err := ops.Show.Call(t.Context(), c, server.ShowFile{Path: "MEMORY.md", At: at})
 	if err != nil || file.Text != "- Ines lives in Porto.\n" || file.Version.History != memory.HistoryGit {
 		t.Errorf("Show: %v, %v", file, err)
 	}
-	diff, err := ops.Diff.Call(t.Context(), c.conn, server.DiffFiles{From: at})
+	diff, err := ops.Diff.Call(t.Context(), c, server.DiffFiles{From: at})
 	if err != nil || len(diff.Files) != 0 || diff.To.ID != "" {
 		t.Errorf("Diff: %v, %v", diff, err)
 	}
-	then := &kiokuv1.Moment{Time: timestamppb.New(at.Time)}
-	found, err := c.SearchPast(t.Context(), &kiokuv1.SearchPastRequest{Search: &kiokuv1.MemorySearchRequest{Query: "where does Ines live"}, At: then})
-	if err != nil || len(found.GetAnswer().GetResults()) != 1 || found.GetVersion().GetId() != log[0].ID {
-		t.Errorf("SearchPast: %v, %v", found, err)
+	found, err := ops.Search.Call(t.Context(), c, server.SearchThen{SearchNotes: server.SearchNotes{Query: memory.Query{Text: "where does Ines live"}}, At: at})
+	if err != nil || len(found.Hits) != 1 || found.Version.ID != log[0].ID {
+		t.Errorf("Search: %v, %v", found, err)
 	}
 }
 
-func TestHistoryServiceRefuses(t *testing.T) {
+func TestHistoryRefuses(t *testing.T) {
 	t.Parallel()
 	c, without := historyOf(t), historyClient(t, t.TempDir())
 	early := memory.Moment{Time: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
 	ops := server.NotesThen
-	show := func(c thenClient, path string, at memory.Moment) error {
-		_, err := ops.Show.Call(t.Context(), c.conn, server.ShowFile{Path: path, At: at})
+	show := func(c http.RoundTripper, path string, at memory.Moment) error {
+		_, err := ops.Show.Call(t.Context(), c, server.ShowFile{Path: path, At: at})
 		return err
 	}
 	showUpTo := func(ceiling string) error {
-		_, err := ops.Show.Call(t.Context(), c.conn, server.ShowFile{Path: "MEMORY.md", MaxSensitivity: ceiling})
+		_, err := ops.Show.Call(t.Context(), c, server.ShowFile{Path: "MEMORY.md", MaxSensitivity: ceiling})
 		return err
 	}
-	search := func(req *kiokuv1.SearchPastRequest) error {
-		_, err := c.SearchPast(t.Context(), req)
+	search := func(text string) error {
+		_, err := ops.Search.Call(t.Context(), c, server.SearchThen{SearchNotes: server.SearchNotes{Query: memory.Query{Text: text}}})
 		return err
 	}
 	undo := func(w memory.UndoWrites) error {
-		_, err := ops.Undo.Call(t.Context(), c.conn, server.UndoWrites{UndoWrites: w})
+		_, err := ops.Undo.Call(t.Context(), c, server.UndoWrites{UndoWrites: w})
 		return err
 	}
 	for name, got := range map[string]struct {
@@ -128,8 +107,7 @@ func TestHistoryServiceRefuses(t *testing.T) {
 		"no ceiling":       {showUpTo("all"), "INVALID_ARGUMENT"},
 		"option":           {show(c, "MEMORY.md", memory.Moment{Revision: "--all"}), "INVALID_ARGUMENT"},
 		"outside":          {show(c, "../MEMORY.md", memory.Moment{}), "INVALID_ARGUMENT"},
-		"no query":         {search(&kiokuv1.SearchPastRequest{}), "INVALID_ARGUMENT"},
-		"blank query":      {search(&kiokuv1.SearchPastRequest{Search: &kiokuv1.MemorySearchRequest{}}), "INVALID_ARGUMENT"},
+		"blank query":      {search(" "), "INVALID_ARGUMENT"},
 		"undo of all":      {undo(memory.UndoWrites{}), "INVALID_ARGUMENT"},
 		"undo of a writer": {undo(memory.UndoWrites{Session: "s", Sources: []string{"me"}}), "INVALID_ARGUMENT"},
 	} {
@@ -137,12 +115,4 @@ func TestHistoryServiceRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want %s", name, got.err, got.want)
 		}
 	}
-}
-
-// codeOf returns the code of an error, of an operation or over gRPC.
-func codeOf(err error) string {
-	if said, ok := errors.AsType[*op.Error](err); ok {
-		return said.Code
-	}
-	return map[codes.Code]string{codes.InvalidArgument: "INVALID_ARGUMENT"}[status.Code(err)]
 }

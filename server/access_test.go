@@ -142,10 +142,6 @@ func TestTokenWithoutTheRightToWriteOnlyReads(t *testing.T) {
 			_, err := client.MemoryAppend(ctx, &kiokuv1.MemoryAppendRequest{Agent: agent, Text: "x"})
 			return err
 		},
-		"rebuild": func(ctx context.Context, agent string) error {
-			_, err := last(client.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: agent}))
-			return err
-		},
 		"prune": func(ctx context.Context, agent string) error {
 			_, err := last(client.Sync(ctx, &kiokuv1.SyncRequest{Agent: agent, Prune: true}))
 			return err

@@ -10,7 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
+	"reflect"
 	"strings"
 
 	"kioku/server"
@@ -40,8 +40,11 @@ func filled(agent string) map[string]any {
 // askAny asks an operation, with those of the values that it takes, and returns the code of its error, empty for none, and its first answer.
 func askAny(ctx context.Context, conn http.RoundTripper, a op.About, values map[string]any) (code, answer string) {
 	path, body, query := a.Path(), map[string]any{}, url.Values{}
-	for name := range op.Members(a.In) {
+	for name, place := range op.Members(a.In) {
 		value, known := values[name]
+		if a.In.FieldByIndex(place).Type.Kind() == reflect.Int64 {
+			value = 1 // it is the number of a job
+		}
 		at := fmt.Sprint(value)
 		if at == "" || !known {
 			at = "x"
@@ -81,7 +84,7 @@ func askAny(ctx context.Context, conn http.RoundTripper, a op.About, values map[
 	var said struct {
 		Error *op.Error `json:"error"`
 	}
-	if json.Unmarshal(line, &said) == nil && said.Error != nil && !slices.Contains([]string{""}, said.Error.Code) {
+	if json.Unmarshal(line, &said) == nil && said.Error != nil && said.Error.Code != "" {
 		return said.Error.Code, said.Error.Error()
 	}
 	return "", string(line)

@@ -7,13 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/agent/sidecar"
 	"kioku/client"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 var (
@@ -61,7 +59,7 @@ func TestWordsOfAGroupComeBackMarked(t *testing.T) {
 	h.sync(t)
 	const want = "Ana (not the owner), people who are not known in discord:general"
 	found, err := h.memory.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "Is the regatta cancelled?"})
-	if err != nil || len(found.GetResults()) == 0 || client.OriginOf(found.GetResults()[0]).String() != want {
+	if err != nil || len(found.GetResults()) == 0 || originSaid(found.GetResults()[0].GetOrigin()) != want {
 		t.Errorf("%v, %v", found.GetResults(), err)
 	}
 	made, err := h.agents.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: "Is the regatta cancelled?", Channel: "telegram", Author: mia})
@@ -83,14 +81,21 @@ func TestAppendRecordsWhoSaidIt(t *testing.T) {
 		got = append(got, n.Text+": "+n.Origin.String())
 		return memory.Appended{Path: "MEMORY.md", StartLine: 1}, nil
 	}}
-	local, stop := mustLocal(t, newServer(t, agents(m)))
-	defer stop()
-	for _, req := range []*kiokuv1.MemoryAppendRequest{
-		{Text: "a"}, {Text: "b", Channel: "terminal"}, {Text: "c", Channel: "discord:general"}, {Text: "d", Channel: "telegram", Author: ana},
-		{Text: "e", Channel: "discord:general", Author: mia, MoreAuthors: []*kiokuv1.Author{ana, {}}}, {Text: "f", Channel: "telegram", Author: mia},
+	conn := opsOf(t, m)
+	add := func(text, channel string, authors ...memory.Author) error {
+		note := memory.Note{Text: text}
+		if channel != "" {
+			note.Origin = &memory.Origin{Channel: channel, Authors: authors}
+		}
+		_, err := server.Notes.Append.Call(t.Context(), conn, server.AppendNote{Note: note})
+		return err
+	}
+	ana, mia := memory.Author{ID: "u1", Name: "Ana"}, memory.Author{ID: "u2", Name: "Mia", IsOwner: true}
+	for _, err := range []error{
+		add("a", ""), add("b", "terminal"), add("c", "discord:general"), add("d", "telegram", ana),
+		add("e", "discord:general", mia, ana, memory.Author{}), add("f", "telegram", mia),
 	} {
-		req.Agent = "main"
-		if _, err := local.MemoryAppend(t.Context(), req); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,16 +106,16 @@ func TestAppendRecordsWhoSaidIt(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q", got)
 	}
-	// A client in Go sends what it was given.
-	got = nil
-	origin := &memory.Origin{Channel: "discord:general", Authors: []memory.Author{{ID: "u1", Name: "Ana"}, {}}}
-	if _, err := client.OverMessages(local, "main").Append(t.Context(), memory.Note{Text: "g", Origin: origin}); err != nil || got[0] != "g: "+origin.String() {
-		t.Errorf("%q, %v", got, err)
+	wantViolation(t, add("x", "telegram", memory.Author{Name: "a\nb"}), "origin.authors[0].name")
+}
+
+// originSaid returns an origin of a message in words.
+func originSaid(o *kiokuv1.Origin) string {
+	said := &memory.Origin{Channel: o.GetChannel()}
+	for _, a := range o.GetAuthors() {
+		said.Authors = append(said.Authors, memory.Author{ID: a.GetId(), Name: a.GetName(), IsOwner: a.GetIsOwner()})
 	}
-	_, err := local.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x", Author: &kiokuv1.Author{Name: "a\nb"}})
-	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "author.name") {
-		t.Errorf("a name of two lines: %v", err)
-	}
+	return said.String()
 }
 
 // A session that was a group once is never private later without saying so: the channel of a message is remembered when the message
@@ -168,10 +173,9 @@ func TestAppendInAGroupTellsNothingOfMemory(t *testing.T) {
 	m := &fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
 		return memory.Appended{Path: "MEMORY.md", StartLine: 9, Deduplicated: true, Similar: &memory.SimilarNote{Path: "MEMORY.md", Line: 9, Text: "My salary is 5000."}}, nil
 	}}
-	local, stop := mustLocal(t, newServer(t, agents(m)))
-	defer stop()
+	conn := opsOf(t, m)
 	side := withFlushes(t, t.TempDir(), func(o *sidecar.Options) {
-		o.Memories = func(string) memory.Service { return client.OverMessages(local, "main") }
+		o.Memories = func(string) memory.Service { return client.Over(conn, "main") }
 	})
 	calls := agentClient(t, side)
 	group := true
@@ -185,8 +189,9 @@ func TestAppendInAGroupTellsNothingOfMemory(t *testing.T) {
 		}
 	}
 	for channel, want := range map[string]bool{"discord:general": false, "telegram": true} {
-		got, err := local.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "salary is 1", Channel: channel, Author: mia})
-		if err != nil || (got.GetSimilar() != nil) != want {
+		origin := &memory.Origin{Channel: channel, Authors: []memory.Author{{ID: "u2", IsOwner: true}}}
+		got, err := server.Notes.Append.Call(t.Context(), conn, server.AppendNote{Note: memory.Note{Text: "salary is 1", Origin: origin}})
+		if err != nil || (got.Similar != nil) != want {
 			t.Errorf("%s: %v, %v", channel, got, err)
 		}
 	}

@@ -29,7 +29,7 @@ func anyCall(ctx context.Context, client kiokuv1.MemoryServiceClient, round int,
 	case 1:
 		_, err = last(client.Sync(ctx, &kiokuv1.SyncRequest{Agent: "main", Verify: true}))
 	case 2:
-		_, err = last(client.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: "main"}))
+		_, err = last(client.Sync(ctx, &kiokuv1.SyncRequest{Agent: "main", Prune: true}))
 	case 3:
 		_, err = client.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md"})
 	case 4:

@@ -11,11 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/status"
-
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 	"kioku/server/httpapi"
+	"kioku/server/op"
 )
 
 // ported is a server that answers gRPC and HTTP on loopback and on a unix socket.
@@ -53,16 +52,17 @@ func onPort(t *testing.T, opt server.Options, h http.Handler, prepare func(*serv
 
 // listing answers with the agents that the client may reach, or with the code of the error.
 func listing(s *server.Server) http.Handler {
-	client := kiokuv1.NewMemoryServiceClient(s.Conn())
+	mux := http.NewServeMux()
+	s.HandleOperations(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		resp, err := client.ListAgents(r.Context(), &kiokuv1.ListAgentsRequest{})
+		list, err := server.Notes.Agents.Call(r.Context(), op.Local{Handler: mux}, server.None{})
 		if err != nil {
-			http.Error(w, status.Code(err).String(), http.StatusTeapot)
+			http.Error(w, codeOf(err), http.StatusTeapot)
 			return
 		}
 		var ids []string
-		for _, a := range resp.GetAgents() {
-			ids = append(ids, a.GetId())
+		for _, a := range list {
+			ids = append(ids, a.ID)
 		}
 		json.NewEncoder(w).Encode(ids)
 	})
@@ -129,12 +129,12 @@ func TestPortSpeaksAllProtocols(t *testing.T) {
 				header []string
 				want   string
 			}{
-				{"no token", tcp, nil, "Unauthenticated\n"},
+				{"no token", tcp, nil, "UNAUTHENTICATED\n"},
 				{"bearer", tcp, []string{"Authorization", "Bearer tok-a"}, "[\"ann\"]\n"},
 				{"cookie", tcp, []string{"Cookie", cookie + "=tok-a"}, "[\"ann\"]\n"},
-				{"cookie of another port", tcp, []string{"Cookie", "kioku_token_1=tok-a"}, "Unauthenticated\n"},
-				{"wrong cookie", tcp, []string{"Cookie", cookie + "=tok-b"}, "Unauthenticated\n"},
-				{"header before cookie", tcp, []string{"Cookie", cookie + "=tok-a", "Authorization", "Bearer x"}, "Unauthenticated\n"},
+				{"cookie of another port", tcp, []string{"Cookie", "kioku_token_1=tok-a"}, "UNAUTHENTICATED\n"},
+				{"wrong cookie", tcp, []string{"Cookie", cookie + "=tok-b"}, "UNAUTHENTICATED\n"},
+				{"header before cookie", tcp, []string{"Cookie", cookie + "=tok-a", "Authorization", "Bearer x"}, "UNAUTHENTICATED\n"},
 				{"unix socket", unix, nil, "[\"ann\",\"bob\"]\n"},
 			} {
 				resp, body := get(t, c.client, p.url("/"), c.header...)

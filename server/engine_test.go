@@ -38,7 +38,7 @@ func engine(t *testing.T, files map[string]string) (kiokuv1.MemoryServiceClient,
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	return onSocketClient(t, m), workspace
+	return kiokuv1.NewMemoryServiceClient(onSocket(t, agents(m))), workspace
 }
 
 var notes = map[string]string{
@@ -50,7 +50,7 @@ func TestServerServesARealMemory(t *testing.T) {
 	t.Parallel()
 	client, workspace := engine(t, notes)
 	done, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
-	if err != nil || done.GetReport().GetIndex().GetFileCount() != 2 || done.GetReport().GetGeneration() == 0 {
+	if err != nil || done.GetReport().GetIndex().GetFileCount() != 2 || done.GetReport().GetIndex().GetGeneration() == 0 {
 		t.Fatalf("sync ends with %v, %v", done, err)
 	}
 	for query, want := range map[string]string{"who repaired the boiler?": "memory/2026-03-01.md", "猫の名前": "MEMORY.md"} {
@@ -61,7 +61,7 @@ func TestServerServesARealMemory(t *testing.T) {
 		if len(resp.GetResults()) == 0 || resp.GetResults()[0].GetPath() != want || resp.GetResults()[0].GetTrace() == nil {
 			t.Errorf("%s: %v, want %s with its trace", query, resp, want)
 		}
-		if resp.GetMode() != "keyword" || resp.GetProvider() != "none" || resp.GetIndex().GetFileCount() != 2 {
+		if resp.GetMode() != "keyword" || resp.GetProvider() != "" || resp.GetIndex().GetFileCount() != 2 {
 			t.Errorf("%s: mode %s, provider %s, index %v", query, resp.GetMode(), resp.GetProvider(), resp.GetIndex())
 		}
 	}
@@ -77,18 +77,9 @@ func TestServerServesARealMemory(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "- Allergic to kiwi.") {
 		t.Errorf("%s = %s, %v", added.GetPath(), text, err)
 	}
-	explained, err := client.Explain(t.Context(), &kiokuv1.ExplainRequest{
-		Search: &kiokuv1.MemorySearchRequest{Agent: "main", Query: "boiler"}, Path: "memory/none.md", Line: 1,
-	})
-	if err != nil || explained.GetOutcome() != "not_indexed" {
-		t.Errorf("explain = %v, %v", explained, err)
-	}
 	st, err := client.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
-	if err != nil || st.GetIndex().GetFileCount() < 2 || st.GetWorkspace() == "" || st.GetDatabaseBytes() == 0 {
+	if err != nil || st.GetIndex().GetFileCount() < 2 || st.GetWorkspace() == "" || st.GetVersion() != "" {
 		t.Errorf("status = %v, %v", st, err)
-	}
-	if rebuilt, err := last(client.Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"})); err != nil || rebuilt.GetReport() == nil {
-		t.Errorf("rebuild ends with %v, %v", rebuilt, err)
 	}
 }
 

@@ -140,7 +140,7 @@ func TestPanicIsInternalAndTheServerLivesOn(t *testing.T) {
 	if n := strings.Count(log.String(), "panic in a call"); n != 3 {
 		t.Errorf("the log has %d panics, want 3", n)
 	}
-	if !strings.Contains(log.String(), "index out of everything") || !strings.Contains(log.String(), "service.MemorySearch") {
+	if !strings.Contains(log.String(), "index out of everything") || !strings.Contains(log.String(), "memoryops.go") {
 		t.Errorf("the log has no stack:\n%s", log.String())
 	}
 	if _, err := client.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {

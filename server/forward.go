@@ -15,10 +15,7 @@ import (
 // permitForward checks that the caller of a server of sidecars may make a request about a memory of another server, and names the agent in
 // it. What asks for secrets, or removes files, needs the right to write.
 func (s *Server) permitForward(ctx context.Context, a op.About, in any) error {
-	req, ok := in.(agentRequest)
-	if !ok {
-		return nil // it is about no agent
-	}
+	req := in.(agentRequest)
 	reach, member := authorize[Sidecar], reflect.ValueOf(in).Elem().FieldByName
 	ceiling, prune := member("MaxSensitivity"), member("Prune")
 	if a.Right == rightWrite || ceiling.Kind() == reflect.String && ceiling.String() == memory.Secret.String() || prune.IsValid() && prune.Bool() {

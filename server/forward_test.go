@@ -140,7 +140,12 @@ func TestForwardedCallsTellThatTheMemoryIsAway(t *testing.T) {
 	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := server.Notes.Status.Call(t.Context(), s.LocalOperations(), server.OfAgent{})
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, s, l)
+	_, err = server.Notes.Status.Call(t.Context(), overHTTP{address: l.Addr().String()}, server.OfAgent{})
 	if codeOf(err) != "UNAVAILABLE" || strings.Contains(fmt.Sprint(err), "nonexistent") {
 		t.Errorf("%v", err)
 	}

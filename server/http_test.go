@@ -179,7 +179,7 @@ func TestHTTPTakesNoTokenFromTheURL(t *testing.T) {
 	opt.Log, opt.Tokens = logTo(&log), openTokens(t, tokenLine("a", "tok-a", "main", false))
 	p := onPort(t, opt, nil, nil)
 	for _, query := range []string{"token=tok-a", "access_token=tok-a", "authorization=Bearer+tok-a", "kioku_token=tok-a"} {
-		if _, body := get(t, httpClient(t, false, ""), p.url("/x?"+query)); body != "Unauthenticated\n" {
+		if _, body := get(t, httpClient(t, false, ""), p.url("/x?"+query)); body != "UNAUTHENTICATED\n" {
 			t.Errorf("%s: %s", query, body)
 		}
 	}

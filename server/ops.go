@@ -22,6 +22,9 @@ func (s *Server) operations() []op.Any {
 	memories := slices.Concat(opsOf(memoryOps(s)), opsOf(historyOps(s)), opsOf(deriveOps(s)))
 	if s != nil && s.opt.Memory != nil {
 		for i, o := range memories {
+			if o.About().Right == "" {
+				continue // it is about no agent, and asks the other server itself
+			}
 			memories[i] = o.Via(op.Forward{Conn: s.opt.Memory, Permit: s.permitForward, Failed: forwardedError})
 		}
 	}

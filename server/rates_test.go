@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+	"kioku/server/op"
 )
 
 // Hazard C08: A token at /readyz is checked as everywhere: a wrong one is told no names and counts as one.
@@ -45,8 +48,8 @@ func TestRateOfCallsIsLimitedForEachClient(t *testing.T) {
 	opt := agents(&fakeMemory{})
 	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "main", false), tokenLine("b", "tok-b", "main", false))
 	opt.Limits.RequestsPerSecond, opt.Limits.Burst = 1, 3
-	p, do := asking(t, opt, nil)
-	remote, inside := kiokuv1.NewMemoryServiceClient(dial(t, p.address)), kiokuv1.NewMemoryServiceClient(p.Conn())
+	address := onTCP(t, opt)
+	remote := kiokuv1.NewMemoryServiceClient(dial(t, address))
 	req := &kiokuv1.ListAgentsRequest{}
 	for range 3 {
 		if _, err := remote.ListAgents(with(t, "tok-a"), req); err != nil {
@@ -65,10 +68,10 @@ func TestRateOfCallsIsLimitedForEachClient(t *testing.T) {
 	}
 	_, err := remote.ListAgents(with(t, "tok-a"), req)
 	wantRetry(err)
-	do(func(ctx context.Context) {
-		_, err := inside.ListAgents(ctx, req)
-		wantRetry(err)
-	}, "Authorization", "Bearer tok-a")
+	_, err = server.Notes.Agents.Call(t.Context(), overHTTP{address, "tok-a"}, server.None{})
+	if said, ok := errors.AsType[*op.Error](err); !ok || said.Code != "RESOURCE_EXHAUSTED" || said.RetryAfter != 1 {
+		t.Errorf("over HTTP: %v", err)
+	}
 	_, err = remote.ListAgents(with(t, "tok-b"), req)
 	wantCode(t, err, codes.OK)
 }
@@ -79,19 +82,19 @@ func TestGuessesOfTokensAreLimitedForEachMachine(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})
 	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "main", false), tokenLine("b", "tok-b", "main", false))
-	p, do := asking(t, opt, nil)
-	remote, inside := kiokuv1.NewMemoryServiceClient(dial(t, p.address)), kiokuv1.NewMemoryServiceClient(p.Conn())
+	address := onTCP(t, opt)
+	remote := kiokuv1.NewMemoryServiceClient(dial(t, address))
 	req := &kiokuv1.ListAgentsRequest{}
 	call := func(token string) error {
 		_, err := remote.ListAgents(with(t, token), req)
 		return err
 	}
 	for i := range 40 {
-		do(func(ctx context.Context) { _, _ = inside.ListAgents(ctx, req) }, "Authorization", fmt.Sprint("Bearer guess", i))
+		_, _ = server.Notes.Agents.Call(t.Context(), overHTTP{address, fmt.Sprint("guess", i)}, server.None{})
 	}
 	wantCode(t, call("guess"), codes.ResourceExhausted)
 	wantCode(t, call("tok-a"), codes.OK)
-	other := dial(t, p.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+	other := dial(t, address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext(ctx, "tcp", addr)
 	}))
 	_, err := kiokuv1.NewMemoryServiceClient(other).ListAgents(with(t, "guess"), req)

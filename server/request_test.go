@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // rawCodec sends bytes as they are and ignores what it receives.
@@ -32,9 +33,9 @@ func field(number protowire.Number, value string) []byte {
 // Hazard D13: bytes that are no request, or would take much more room as a message, are the fault of their sender.
 func TestRequestThatCannotBeDecodedIsInvalid(t *testing.T) {
 	t.Parallel()
-	conn := dial(t, onTCP(t, agents(&fakeMemory{})))
+	conn := dial(t, besideOnTCP(t, agents(&fakeMemory{}), map[string]server.Sidecar{"main": &fakeSidecar{}}))
 	search, watch := kiokuv1.MemoryService_MemorySearch_FullMethodName, kiokuv1.MemoryService_WatchEvents_FullMethodName
-	explained := strings.Repeat(string(field(5, "")), 300_000)
+	inMessage := strings.Repeat(string(field(4, "")), 300_000)
 	for name, c := range map[string]struct {
 		method string
 		bytes  []byte
@@ -44,7 +45,7 @@ func TestRequestThatCannotBeDecodedIsInvalid(t *testing.T) {
 		"no UTF-8, a stream": {watch, field(1, "ma\xffin"), "valid UTF-8"},
 		"no message":         {search, []byte("\xff\xff\xff"), "cannot be decoded"},
 		"a long list":        {search, []byte(strings.Repeat(string(field(5, "")), 300_000)), "more than 200000 entries"},
-		"a list in a field":  {kiokuv1.MemoryService_Explain_FullMethodName, field(1, explained), "more than 200000 entries"},
+		"a list in a list":   {kiokuv1.AgentService_Prune_FullMethodName, field(2, inMessage), "more than 200000 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

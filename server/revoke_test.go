@@ -43,7 +43,7 @@ func TestCallsEndWhenTheirTokenLosesItsRights(t *testing.T) {
 		}
 		return func() error { _, err := stream.Recv(); return err }
 	}
-	rebuild, err := client.Rebuild(with(t, "less"), &kiokuv1.RebuildRequest{Agent: "ann"})
+	rebuild, err := client.Sync(with(t, "less"), &kiokuv1.SyncRequest{Agent: "ann", Prune: true})
 	if err != nil {
 		t.Fatal(err)
 	}

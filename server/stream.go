@@ -27,18 +27,22 @@ func syncSteps(ctx context.Context, m Memory, bad error, sync func(context.Conte
 			return
 		}
 		ctx, cancel := context.WithCancel(ctx)
-		steps, done := make(chan indexer.Progress, 16), make(chan error, 1)
-		var report kioku.SyncReport
+		defer cancel()
+		steps := make(chan indexer.Progress, 16)
+		var (
+			report   kioku.SyncReport
+			err      error
+			panicked any
+		)
 		go func() {
 			defer close(steps)
-			var err error
+			defer func() { panicked = recover() }() // for the goroutine of the call, which answers for it
 			report, err = sync(ctx, func(p indexer.Progress) {
 				select {
 				case steps <- p:
 				default:
 				}
 			})
-			done <- err
 		}()
 		reading := true
 		for p := range steps {
@@ -49,8 +53,9 @@ func syncSteps(ctx context.Context, m Memory, bad error, sync func(context.Conte
 				cancel()
 			}
 		}
-		err := <-done
-		defer cancel()
+		if panicked != nil {
+			panic(panicked)
+		}
 		if !reading {
 			return
 		}

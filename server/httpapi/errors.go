@@ -52,11 +52,13 @@ func WithStatus(err error, status int) error { return withStatus{err, status} }
 
 // WriteError answers with an error.
 func WriteError(w http.ResponseWriter, err error) {
-	body, answered := errors.AsType[*Error](err)
-	if !answered { // by an operation that was asked on behalf of the same client
-		st, httpStatus := convert(err)
-		body = response(st, w.Header().Get(requestIDHeader))
-		body.Status = httpStatus
+	st, httpStatus := convert(err)
+	body := response(st, w.Header().Get(requestIDHeader))
+	body.Status = httpStatus
+	if said, ok := errors.AsType[*Error](err); ok { // of an operation that was asked on behalf of the same client
+		told := *said
+		told.Hint = cmp.Or(told.Hint, hintOf(told.Code))
+		body = &told
 	}
 	writeHeader(w, body.Status, body.RetryAfter)
 	_, _ = w.Write(body.line()) // a client that is gone needs none
@@ -72,6 +74,9 @@ func WriteHeader(w http.ResponseWriter, err error) (message string) {
 
 // convert returns an error as a status, and its HTTP status.
 func convert(err error) (st *status.Status, httpStatus int) {
+	if said, ok := errors.AsType[*Error](err); ok {
+		return status.New(codes.Code(code.Code_value[said.Code]), said.Message), said.Status
+	}
 	var own withStatus
 	if errors.As(err, &own) {
 		return status.Convert(own.error), own.status
@@ -140,6 +145,16 @@ var hints = map[codes.Code]string{
 	codes.DeadlineExceeded:  "ask for less, or give the call more time with the header Grpc-Timeout, such as 30S",
 	codes.Unimplemented:     "this service does not offer the method: its settings leave it out, or it is older than the client",
 	codes.Internal:          "the log of the service has the cause under this id",
+}
+
+// hintOf returns the hint of a code by its name, empty if it has none.
+func hintOf(name string) string {
+	for c, hint := range hints {
+		if code.Code(c).String() == name {
+			return hint
+		}
+	}
+	return ""
 }
 
 // IsGeneral reports whether a hint is that of a code for those who write their requests themselves.

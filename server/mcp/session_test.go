@@ -6,78 +6,72 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"google.golang.org/grpc"
 
 	"kioku/agent/tools"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/indexer"
+	"kioku/memory"
+	"kioku/server"
+	"kioku/server/httpapi"
 	"kioku/server/mcp"
+	"kioku/server/op"
 )
 
-// fakeService syncs in steps until it is let go or the call ends. Other methods are not there.
+// fakeService is a service whose index has to be brought up to date.
 type fakeService struct {
-	kiokuv1.MemoryServiceClient
-	mu sync.Mutex
-	// begun gets a value at the beginning of a sync, and ended its error.
 	begun, ended chan error
-	// steps of a sync; fewer than 0 never end.
-	steps int
-	// found is how many searches found nothing before one did.
-	missed int
+	// steps of a sync; a negative number never ends.
+	steps  int
+	synced atomic.Bool
 }
 
-// Sync begins a sync.
-func (f *fakeService) Sync(ctx context.Context, _ *kiokuv1.SyncRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.SyncResponse], error) {
-	f.begun <- nil
-	return &fakeSync{ctx: ctx, of: f}, nil
-}
-
-// Status returns what little a status needs.
-func (f *fakeService) Status(context.Context, *kiokuv1.StatusRequest, ...grpc.CallOption) (*kiokuv1.StatusResponse, error) {
-	return &kiokuv1.StatusResponse{Index: &kiokuv1.IndexState{FileCount: int32(f.steps)}}, nil
-}
-
-// MemorySearch finds nothing while files wait, and then something.
-func (f *fakeService) MemorySearch(context.Context, *kiokuv1.MemorySearchRequest, ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.missed++; f.missed == 1 {
-		return &kiokuv1.MemorySearchResponse{Mode: "keyword", Index: &kiokuv1.IndexState{PendingFileCount: 5}}, nil
-	}
-	return &kiokuv1.MemorySearchResponse{Mode: "keyword", Results: []*kiokuv1.SearchResult{{Path: "a.md", StartLine: 1, EndLine: 1, Snippet: "found"}}}, nil
-}
-
-// fakeSync is the stream of a sync.
-type fakeSync struct {
-	grpc.ClientStream
-	ctx  context.Context
-	of   *fakeService
-	done int
-}
-
-// Recv returns the next step, and at last the report.
-func (s *fakeSync) Recv() (*kiokuv1.SyncResponse, error) {
-	if s.done++; s.of.steps >= 0 && s.done > s.of.steps {
-		if s.done > s.of.steps+1 {
-			return nil, io.EOF
+// conn reaches the operations of the service.
+func (f *fakeService) conn() http.RoundTripper {
+	search, status, syncing := server.Notes.SearchByPost, server.Notes.Status, server.Notes.Sync
+	search.Do = func(context.Context, server.SearchNotes) (memory.Answer, error) {
+		if !f.synced.Load() {
+			return memory.Answer{Mode: "keyword", Index: memory.IndexStats{PendingFiles: 5}}, nil
 		}
-		return &kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Report{Report: &kiokuv1.SyncReport{FileCount: int32(s.of.steps)}}}, nil
+		return memory.Answer{Mode: "keyword", Hits: []memory.Hit{{Path: "a.md", StartLine: 1, EndLine: 1, Snippet: "found"}}}, nil
 	}
-	select {
-	case <-s.ctx.Done():
-		s.of.ended <- s.ctx.Err()
-		return nil, s.ctx.Err()
-	case <-time.After(time.Millisecond):
+	status.Do = func(context.Context, server.OfAgent) (st server.IndexStatus, err error) {
+		st.Index.Files = f.steps
+		return st, nil
 	}
-	return &kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Progress{
-		Progress: &kiokuv1.Progress{Phase: "index", DoneFileCount: int32(s.done), TotalFileCount: int32(s.of.steps)},
-	}}, nil
+	syncing.Do = func(ctx context.Context, _ server.SyncIndex) iter.Seq2[server.SyncStep, error] {
+		return func(yield func(server.SyncStep, error) bool) {
+			f.begun <- nil
+			for done := 1; f.steps < 0 || done <= f.steps; done++ {
+				select {
+				case <-ctx.Done():
+					f.ended <- ctx.Err()
+					return
+				case <-time.After(time.Millisecond):
+				}
+				if !yield(server.SyncStep{Progress: &indexer.Progress{Phase: "index", FilesDone: done, FilesTotal: f.steps}}, nil) {
+					f.ended <- context.Canceled
+					return
+				}
+			}
+			f.synced.Store(true)
+			yield(server.SyncStep{Report: &server.SyncDone{}}, nil)
+		}
+	}
+	mux := http.NewServeMux()
+	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, _ op.About, _ any, run func(context.Context) error) {
+		if err := run(r.Context()); err != nil {
+			httpapi.WriteError(w, err)
+		}
+	}, func(w http.ResponseWriter, _ *http.Request, err error) { httpapi.WriteError(w, err) }, search, status, syncing)
+	return op.Local{Handler: mux}
 }
 
 // newFake returns a service whose syncs have a number of steps.
@@ -103,7 +97,7 @@ func inMemory(t *testing.T, client *sdk.Client, version string, open func(contex
 // opened returns a memory that needs no roots.
 func opened(f *fakeService) func(context.Context, []string) (*mcp.Memory, error) {
 	return func(context.Context, []string) (*mcp.Memory, error) {
-		return &mcp.Memory{Service: f, Agent: "main"}, nil
+		return &mcp.Memory{Conn: f.conn(), Agent: "main"}, nil
 	}
 }
 
@@ -169,8 +163,8 @@ func TestSearchWaitsForTheFirstIndex(t *testing.T) {
 	t.Parallel()
 	f := newFake(3)
 	s := inMemory(t, sdk.NewClient(&sdk.Implementation{Name: "test"}, nil), "", opened(f))
-	if _, text := call(t, s, tools.Search, map[string]any{"query": "x"}); !strings.Contains(text, "found") || f.missed != 2 {
-		t.Errorf("%d searches: %s", f.missed, text)
+	if _, text := call(t, s, tools.Search, map[string]any{"query": "x"}); !strings.Contains(text, "found") {
+		t.Error(text)
 	}
 }
 
@@ -184,7 +178,7 @@ func TestRootsChooseTheWorkspace(t *testing.T) {
 			if len(roots) == 0 {
 				return nil, mcp.ErrNeedsRoots
 			}
-			return &mcp.Memory{Service: newFake(len(roots)), Agent: "main"}, nil
+			return &mcp.Memory{Conn: newFake(len(roots)).conn(), Agent: "main"}, nil
 		}
 		client := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil)
 		client.AddRoots(&sdk.Root{URI: "file:///home/me/my%20notes"}, &sdk.Root{URI: "https://example.com/"})

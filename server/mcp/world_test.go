@@ -78,7 +78,7 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 	if err := srv.AddSidecars(sidecars); err != nil {
 		t.Fatal(err)
 	}
-	srv.HandleHTTP(front.New(front.Options{Conn: srv.Conn(), Operations: srv.HandleOperations, Version: "v1"}))
+	srv.HandleHTTP(front.New(front.Options{Operations: srv.HandleOperations, Version: "v1"}))
 	lis, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{Tokens: opt.Tokens})
 	if err != nil {
 		t.Fatal(err)

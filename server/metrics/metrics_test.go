@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -28,9 +27,10 @@ import (
 	"kioku/internal/modelhttp"
 	"kioku/llm"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/server/httpapi"
 	"kioku/server/metrics"
+	"kioku/server/op"
 	"kioku/store"
 )
 
@@ -68,17 +68,27 @@ func (f fakeDeriver) Status(context.Context) (unit.DeriveStatus, error) { return
 
 // caller is a client of the server that may reach some agents.
 type caller struct {
-	kiokuv1.MemoryServiceClient
 	agents []string
 	err    error
 }
 
-func (c caller) ListAgents(context.Context, *kiokuv1.ListAgentsRequest, ...grpc.CallOption) (*kiokuv1.ListAgentsResponse, error) {
-	resp := &kiokuv1.ListAgentsResponse{}
-	for _, id := range c.agents {
-		resp.Agents = append(resp.Agents, &kiokuv1.Agent{Id: id})
+// RoundTrip implements http.RoundTripper.
+func (c caller) RoundTrip(r *http.Request) (*http.Response, error) {
+	list := server.Notes.Agents
+	list.Do = func(context.Context, server.None) (all []server.Agent, err error) {
+		for _, id := range c.agents {
+			all = append(all, server.Agent{ID: id})
+		}
+		return all, c.err
 	}
-	return resp, c.err
+	mux := http.NewServeMux()
+	fail := func(w http.ResponseWriter, _ *http.Request, err error) { httpapi.WriteError(w, err) }
+	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, _ op.About, _ any, run func(context.Context) error) {
+		if err := run(r.Context()); err != nil {
+			fail(w, r, err)
+		}
+	}, fail, list)
+	return op.Local{Handler: mux}.RoundTrip(r)
 }
 
 // failing is an audit log that cannot be written.

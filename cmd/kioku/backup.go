@@ -31,11 +31,11 @@ type backupReport struct {
 	Time string `json:"time"`
 	// Notes and AgentFiles count the notes, and the files of sessions and flushes. LeftOut are the indexed files that are not in the backup.
 	Notes      int      `json:"notes"`
-	AgentFiles int      `json:"agentFiles"`
-	LeftOut    []string `json:"leftOut"`
+	AgentFiles int      `json:"agent_files"`
+	LeftOut    []string `json:"left_out"`
 	// Bytes is the sum of the sizes of what the backup contains, and FileBytes the size of the backup.
 	Bytes     int64 `json:"bytes"`
-	FileBytes int64 `json:"fileBytes"`
+	FileBytes int64 `json:"file_bytes"`
 }
 
 func (a *app) backupCmd() *cobra.Command {

@@ -52,10 +52,7 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 		return err
 	}
 	var r bench.GoldenReport
-	err = a.with(ctx, connect.ToSearch, func(c *connect.Client) (err error) {
-		if err = c.Freshen(ctx); err != nil {
-			return err
-		}
+	err = a.fresh(ctx, func(c *connect.Client) (err error) {
 		if err = checkPlaces(ctx, c, file, questions); err == nil {
 			r, err = a.askGolden(ctx, c, questions, results, conf.Location)
 		}

@@ -105,7 +105,7 @@ func entityID(ctx context.Context, c *connect.Client, name, ceiling string) (str
 
 // entitiesCalled returns the entities whose names or aliases begin with a name.
 func entitiesCalled(ctx context.Context, c *connect.Client, name, ceiling string) ([]unit.Entity, error) {
-	list, err := server.Derive.Entities.Call(ctx, c.Conn, server.EntityRequest{OfAgent: server.OfAgent{Agent: c.Agent}, Name: name, Limit: 1000, MaxSensitivity: ceiling})
+	list, err := server.Derive.Entities.Call(ctx, c.Conn, server.EntityRequest{OfAgent: c.Of(), Name: name, Limit: 1000, MaxSensitivity: ceiling})
 	return list.Entities, err
 }
 

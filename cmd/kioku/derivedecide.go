@@ -26,7 +26,7 @@ func (a *app) decisionCmd(cmd *cobra.Command, decide func(ctx context.Context, c
 				return err
 			}
 			req.Note = note
-			done, err := server.Derive.Decide.Call(cmd.Context(), c.Conn, server.Decision{OfAgent: server.OfAgent{Agent: c.Agent}, DecisionRequest: req})
+			done, err := server.Derive.Decide.Call(cmd.Context(), c.Conn, server.Decision{OfAgent: c.Of(), DecisionRequest: req})
 			if err != nil {
 				return err
 			}

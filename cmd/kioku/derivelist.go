@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"kioku/derive/unit"
 	"kioku/memory"
 	"kioku/server"
+	"kioku/server/op"
 )
 
 // unitFlags select units.
@@ -129,75 +131,41 @@ func (a *app) listUnits(ctx context.Context, c *connect.Client, f *unitFlags) er
 	return nil
 }
 
-// unitID names a unit of the agent of a client, up to a ceiling.
-func unitID(c *connect.Client, id, ceiling string) server.UnitID {
-	return server.UnitID{OfAgent: server.OfAgent{Agent: c.Agent}, ID: id, MaxSensitivity: ceiling}
+// ofUnit makes a command ask about the unit that its argument names.
+func ofUnit[Out any](a *app, cmd *cobra.Command, o op.Op[server.UnitID, Out], show func(*render.Page, Out)) *cobra.Command {
+	ceiling := ""
+	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), a.completeUnits
+	ceilingFlag(cmd, &ceiling, "private")
+	return ask(a, cmd, a.withUnits, o, func(c *connect.Client, args []string) (server.UnitID, error) {
+		return server.UnitID{OfAgent: c.Of(), ID: args[0], MaxSensitivity: ceiling}, nil
+	}, show)
 }
 
 func (a *app) deriveShowCmd() *cobra.Command {
-	ceiling := ""
-	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show all of a unit: what it says, since when, and the lines that it is from",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				u, err := server.Derive.Show.Call(cmd.Context(), c.Conn, unitID(c, args[0], ceiling))
-				if err != nil {
-					return err
-				}
-				return a.Write(u, func(p *render.Page) { p.Unit(u) })
-			})
-		},
-	}
-	ceilingFlag(cmd, &ceiling, "private")
-	return cmd
+	return ofUnit(a, &cobra.Command{Use: "show ID", Short: "Show all of a unit: what it says, since when, and the lines that it is from"},
+		server.Derive.Show, (*render.Page).Unit)
 }
 
 func (a *app) deriveHistoryCmd() *cobra.Command {
-	ceiling := ""
-	cmd := &cobra.Command{
-		Use: "history ID", Short: "List the versions of a unit, newest first",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				versions, err := server.Derive.History.Call(cmd.Context(), c.Conn, unitID(c, args[0], ceiling))
-				if err != nil {
-					return err
-				}
-				return a.Write(versions, func(p *render.Page) { p.UnitVersions(versions) })
-			})
-		},
-	}
-	ceilingFlag(cmd, &ceiling, "private")
-	return cmd
+	return ofUnit(a, &cobra.Command{Use: "history ID", Short: "List the versions of a unit, newest first"},
+		server.Derive.History, (*render.Page).UnitVersions)
 }
 
 func (a *app) deriveEntitiesCmd() *cobra.Command {
 	req := server.EntityRequest{}
-	cmd := &cobra.Command{
+	cmd := ask(a, &cobra.Command{
 		Use: "entities [NAME]", Short: "List people, places, projects and topics, and those that are likely the same",
 		Example: "  kioku derive entities --type person\n  kioku derive entities da",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				req.Name = args[0]
-			}
-			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				req.Agent, req.Type = c.Agent, upper(req.Type)
-				list, err := server.Derive.Entities.Call(cmd.Context(), c.Conn, req)
-				if err != nil {
-					return err
-				}
-				if err := a.Write(list, func(p *render.Page) { p.Entities(list) }); err != nil {
-					return err
-				}
-				if len(list.Entities) == 0 {
-					a.Notice("nobody and nothing is known")
-				}
-				return nil
-			})
-		},
-	}
+		Args:    cobra.MaximumNArgs(1),
+	}, a.withUnits, server.Derive.Entities, func(c *connect.Client, args []string) (server.EntityRequest, error) {
+		req.OfAgent, req.Type, req.Name = c.Of(), upper(req.Type), strings.Join(args, "")
+		return req, nil
+	}, func(p *render.Page, list unit.EntityList) {
+		p.Entities(list)
+		if len(list.Entities) == 0 {
+			a.Notice("nobody and nothing is known")
+		}
+	})
 	cmd.Flags().StringVar(&req.Type, "type", "", "only this `type`: person, place, project, work, topic, org, other")
 	completeFlag(cmd, "type", "person", "place", "project", "work", "topic", "org", "other")
 	cmd.Flags().IntVar(&req.Limit, "limit", 100, "maximum `number`, at most 1,000")

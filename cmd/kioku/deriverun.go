@@ -13,40 +13,25 @@ import (
 )
 
 func (a *app) deriveStatusCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "status", Short: "Tell how much is derived, what waits, what a model has cost, and what went wrong",
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-				st, err := server.Derive.Status.Call(cmd.Context(), c.Conn, server.OfAgent{Agent: c.Agent})
-				if err != nil {
-					return err
-				}
-				if !st.Enabled {
-					a.Notice("%v", errDeriveOff)
-				}
-				return a.Write(st, func(p *render.Page) { p.DeriveStatus(st) })
-			})
-		},
-	}
+	return ask(a, &cobra.Command{
+		Use: "status", Short: "Tell how much is derived, what waits, what a model has cost, and what went wrong", Args: cobra.NoArgs,
+	}, a.to(connect.ToGet), server.Derive.Status, ofAgent, func(p *render.Page, st server.DeriveNow) {
+		if !st.Enabled {
+			a.Notice("%v", errDeriveOff)
+		}
+		p.DeriveStatus(st)
+	})
 }
 
 func (a *app) deriveEstimateCmd() *cobra.Command {
-	all := false
-	cmd := &cobra.Command{
-		Use: "estimate", Short: "Tell what a run would send to the model, and send nothing",
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
-				e, err := server.Derive.Estimate.Call(cmd.Context(), c.Conn, server.AllEpisodes{OfAgent: server.OfAgent{Agent: c.Agent}, All: all})
-				if err != nil {
-					return err
-				}
-				return a.Write(e, func(p *render.Page) { p.DeriveEstimate(e) })
-			})
-		},
-	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "episodes of any age, not only those of the last 90 days")
+	req := server.AllEpisodes{}
+	cmd := ask(a, &cobra.Command{
+		Use: "estimate", Short: "Tell what a run would send to the model, and send nothing", Args: cobra.NoArgs,
+	}, a.withUnits, server.Derive.Estimate, func(c *connect.Client, _ []string) (server.AllEpisodes, error) {
+		req.OfAgent = c.Of()
+		return req, nil
+	}, (*render.Page).DeriveEstimate)
+	cmd.Flags().BoolVarP(&req.All, "all", "a", false, "episodes of any age, not only those of the last 90 days")
 	return cmd
 }
 
@@ -78,7 +63,7 @@ func (a *app) deriveRunCmd() *cobra.Command {
 func (a *app) runDerive(ctx context.Context, c *connect.Client, all bool) (server.DeriveNow, error) {
 	m := a.Meter()
 	defer m.Run()()
-	for step, err := range server.Derive.Run.Call(ctx, c.Conn, server.AllEpisodes{OfAgent: server.OfAgent{Agent: c.Agent}, All: all}) {
+	for step, err := range server.Derive.Run.Call(ctx, c.Conn, server.AllEpisodes{OfAgent: c.Of(), All: all}) {
 		switch {
 		case err != nil:
 			return server.DeriveNow{}, err
@@ -91,28 +76,17 @@ func (a *app) runDerive(ctx context.Context, c *connect.Client, all bool) (serve
 }
 
 func (a *app) deriveRetryCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "retry [JOB]", Short: "Put failed jobs of the model back into the queue: all, or one",
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req := server.JobID{}
-			if len(args) == 1 {
-				id, err := strconv.ParseInt(args[0], 10, 64)
-				if err != nil || id < 1 {
-					return render.Misuse("%q is no number of a job; kioku derive status lists them", args[0])
-				}
-				req.ID = id
+	return ask(a, &cobra.Command{
+		Use: "retry [JOB]", Short: "Put failed jobs of the model back into the queue: all, or one", Args: cobra.MaximumNArgs(1),
+	}, a.withDecisions, server.Derive.Retry, func(c *connect.Client, args []string) (req server.JobID, err error) {
+		req.OfAgent = c.Of()
+		if len(args) == 1 {
+			if req.ID, err = strconv.ParseInt(args[0], 10, 64); err != nil || req.ID < 1 {
+				return req, render.Misuse("%q is no number of a job; kioku derive status lists them", args[0])
 			}
-			return a.withDecisions(cmd.Context(), func(c *connect.Client) error {
-				req.Agent = c.Agent
-				jobs, err := server.Derive.Retry.Call(cmd.Context(), c.Conn, req)
-				if err != nil {
-					return err
-				}
-				return a.Write(jobs, func(p *render.Page) {
-					p.Linef("%s put back into the queue; kioku derive run works on them now", render.Count(jobs.Jobs, "job"))
-				})
-			})
-		},
-	}
+		}
+		return req, nil
+	}, func(p *render.Page, jobs server.Jobs) {
+		p.Linef("%s put back into the queue; kioku derive run works on them now", render.Count(jobs.Jobs, "job"))
+	})
 }

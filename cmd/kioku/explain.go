@@ -30,10 +30,7 @@ func (a *app) explainCmd() *cobra.Command {
 				}
 				req.Path, req.Line = place.Path, max(place.From, 1)
 			}
-			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
-				if err := c.Freshen(ctx); err != nil {
-					return err
-				}
+			return a.fresh(ctx, func(c *connect.Client) error {
 				if req.OfAgent = c.Of(); req.Path != "" {
 					req.Path = c.MemoryPath(req.Path)
 				}

@@ -81,29 +81,19 @@ func (a *app) versionOf(text string) (at memory.Moment, err error) {
 func (a *app) logCmd() *cobra.Command {
 	req := server.HistoryLog{}
 	var since, until string
-	cmd := &cobra.Command{
+	cmd := ask(a, &cobra.Command{
 		Use: "log [PATH]", Short: "List the changes of notes that git or the journal has",
 		Long: "List the changes of all notes, of a folder, or of a file, whose renames are followed, the latest first: from the repository of git that the\n" +
 			"workspace is in, else from the journal that history.journal keeps.",
 		Example: "  kioku history log\n  kioku history log MEMORY.md --since 2026-10-01\n  kioku history log memory --since 7d --json",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if req.Since, err = a.pastTime("since", since, false); err == nil {
-				req.Until, err = a.pastTime("until", until, true)
-			}
-			if err != nil {
-				return err
-			}
-			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-				req.Agent, req.Path = c.Agent, pathArgument(c, args)
-				changes, err := server.NotesThen.Log.Call(cmd.Context(), c.Conn, req)
-				if err != nil {
-					return err
-				}
-				return a.Write(changes, func(p *render.Page) { p.FileChanges(changes) })
-			})
-		},
-	}
+	}, a.to(connect.ToGet), server.NotesThen.Log, func(c *connect.Client, args []string) (_ server.HistoryLog, err error) {
+		req.OfAgent, req.Path = c.Of(), pathArgument(c, args)
+		if req.Since, err = a.pastTime("since", since, false); err == nil {
+			req.Until, err = a.pastTime("until", until, true)
+		}
+		return req, err
+	}, (*render.Page).FileChanges)
 	cmd.Flags().StringVar(&since, "since", "", "only changes since this `time`: 2026-10-01, yesterday, 7d")
 	cmd.Flags().StringVar(&until, "until", "", "only changes until this `time`")
 	cmd.Flags().IntVarP(&req.Limit, "limit", "n", 0, "maximum `number` of changes (default 100)")
@@ -119,32 +109,24 @@ func pathArgument(c *connect.Client, args []string) string {
 }
 
 func (a *app) showCmd() *cobra.Command {
-	var at, ceiling string
-	cmd := &cobra.Command{
+	req := server.ShowFile{}
+	at := ""
+	cmd := ask(a, &cobra.Command{
 		Use: "show PATH", Short: "Print a note as it was",
 		Long: "Print a note as it was at the end of a day, at a time or in a revision, by the path that it has now or had then. Without --at it is the\n" +
 			"note of the last commit.",
 		Example: "  kioku history show MEMORY.md --at 2026-10-01\n  kioku history show memory/2026-01-20.md --at HEAD~3",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completePath,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			moment, err := a.versionOf(at)
-			if err != nil {
-				return err
-			}
-			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-				file, err := server.NotesThen.Show.Call(cmd.Context(), c.Conn, server.ShowFile{OfAgent: c.Of(), Path: pathArgument(c, args), At: moment, MaxSensitivity: ceiling})
-				if err != nil {
-					return err
-				}
-				return a.Write(file, func(p *render.Page) {
-					a.Notice("%s as of %s", file.Path, render.VersionName(file.Version))
-					p.Text(file.Text)
-				})
-			})
-		},
-	}
+	}, a.to(connect.ToGet), server.NotesThen.Show, func(c *connect.Client, args []string) (_ server.ShowFile, err error) {
+		req.OfAgent, req.Path = c.Of(), pathArgument(c, args)
+		req.At, err = a.versionOf(at)
+		return req, err
+	}, func(p *render.Page, file memory.PastFile) {
+		a.Notice("%s as of %s", file.Path, render.VersionName(file.Version))
+		p.Text(file.Text)
+	})
 	cmd.Flags().StringVar(&at, "at", "", "`version` to show: 2026-10-01, a time, 7d or a commit")
-	pastCeilingFlag(cmd, &ceiling)
+	pastCeilingFlag(cmd, &req.MaxSensitivity)
 	return cmd
 }
 
@@ -155,65 +137,44 @@ func pastCeilingFlag(cmd *cobra.Command, at *string) {
 }
 
 func (a *app) diffCmd() *cobra.Command {
-	var from, to, ceiling string
-	cmd := &cobra.Command{
+	req := server.DiffFiles{}
+	var from, to string
+	with := func(ctx context.Context, f func(*connect.Client) error) error {
+		if to == "" {
+			return a.fresh(ctx, f)
+		}
+		return a.with(ctx, connect.ToSearch, f)
+	}
+	cmd := ask(a, &cobra.Command{
 		Use: "diff [PATH]", Short: "Show what two versions of the notes differ in",
 		Long: "Show what two versions of all notes, of a folder or of a file differ in. Without --from the version before is that of the last commit;\n" +
 			"without --to the other one is the notes as they are now.",
 		Example: "  kioku history diff\n  kioku history diff MEMORY.md --from 2026-10-01\n  kioku history diff memory --from 2026-10-01 --to 2026-10-31",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			before, err := a.versionOf(from)
-			if err != nil {
-				return err
-			}
-			after, err := a.versionOf(to)
-			if err != nil {
-				return err
-			}
-			return a.with(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
-				if to == "" {
-					if err := c.Freshen(cmd.Context()); err != nil {
-						return err
-					}
-				}
-				req := server.DiffFiles{OfAgent: c.Of(), Path: pathArgument(c, args), From: before, MaxSensitivity: ceiling}
-				if to != "" {
-					req.To = &after
-				}
-				d, err := server.NotesThen.Diff.Call(cmd.Context(), c.Conn, req)
-				if err != nil {
-					return err
-				}
-				return a.Write(d, func(p *render.Page) { p.FileDiffs(d) })
-			})
-		},
-	}
+	}, with, server.NotesThen.Diff, func(c *connect.Client, args []string) (_ server.DiffFiles, err error) {
+		req.OfAgent, req.Path = c.Of(), pathArgument(c, args)
+		if req.From, err = a.versionOf(from); err == nil && to != "" {
+			req.To = new(memory.Moment)
+			*req.To, err = a.versionOf(to)
+		}
+		return req, err
+	}, (*render.Page).FileDiffs)
 	cmd.Flags().StringVar(&from, "from", "", "`version` before: 2026-10-01, a time, 7d or a commit")
 	cmd.Flags().StringVar(&to, "to", "", "`version` after (default: the notes as they are now)")
-	pastCeilingFlag(cmd, &ceiling)
+	pastCeilingFlag(cmd, &req.MaxSensitivity)
 	return cmd
 }
 
 func (a *app) historyCmd() *cobra.Command {
-	purge := &cobra.Command{
+	purge := ask(a, &cobra.Command{
 		Use: "purge [PATH]", Short: "Remove what Kioku keeps of old notes",
 		Long: "Remove the versions of all notes, of a folder or of a file from the journal, the changes that kioku undo knows, and the indexes that searches\n" +
 			"of the past have left. What the notes say now is recorded again by the next sync. A repository of git is not changed.",
 		Example: "  kioku history purge memory/private.md\n  kioku history purge",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
-				gone, err := server.NotesThen.Purge.Call(cmd.Context(), c.Conn, server.AgentPath{OfAgent: c.Of(), Path: pathArgument(c, args)})
-				if err != nil {
-					return err
-				}
-				return a.Write(gone, func(p *render.Page) {
-					p.Linef("removed %d versions of notes, %d changes that undo knew and %d indexes of the past", gone.Versions, gone.Copies, gone.Indexes)
-				})
-			})
-		},
-	}
+	}, a.to(connect.ToAppend), server.NotesThen.Purge, ofPath, func(p *render.Page, gone memory.Purged) {
+		p.Linef("removed %d versions of notes, %d changes that undo knew and %d indexes of the past", gone.Versions, gone.Copies, gone.Indexes)
+	})
 	return group(&cobra.Command{Use: "history", Short: "What notes said before: log, show, diff; and purge what is kept of it"}, a.logCmd(), a.showCmd(), a.diffCmd(), purge)
 }
 

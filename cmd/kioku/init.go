@@ -25,7 +25,7 @@ type made struct {
 	Created   []string `json:"created"`
 	// Unindexed is the number of Markdown files of the folder that are not indexed. If More is true, there are more.
 	Unindexed int  `json:"unindexed"`
-	More      bool `json:"unindexedMore"`
+	More      bool `json:"unindexed_more"`
 }
 
 func (a *app) initCmd() *cobra.Command {

@@ -23,12 +23,7 @@ func (a *app) lsCmd() *cobra.Command {
 		Example: "  kioku ls\n  kioku ls \"projects/**\" --tag work\n  kioku ls --where status=done --since 2026-01",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
-				if err := c.Freshen(cmd.Context()); err != nil {
-					return err
-				}
-				return a.ls(cmd.Context(), c, f, args, all)
-			})
+			return a.fresh(cmd.Context(), func(c *connect.Client) error { return a.ls(cmd.Context(), c, f, args, all) })
 		},
 	}
 	f.addFlags(cmd)

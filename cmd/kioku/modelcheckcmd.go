@@ -29,7 +29,7 @@ type checkedModel struct {
 	// Problem says why it cannot be used; empty if it can.
 	Problem string `json:"problem,omitempty"`
 	// PerSecond is how many texts of about 250 characters it embeds in a second on this machine.
-	PerSecond float64 `json:"textsPerSecond"`
+	PerSecond float64 `json:"texts_per_second"`
 	// Languages that were tested.
 	Languages []modelcheck.Language `json:"languages"`
 	// Workspace are the languages of the notes; none if there is no workspace.

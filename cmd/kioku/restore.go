@@ -24,7 +24,7 @@ type restoreReport struct {
 	// Notes counts the notes that were written, Same those that were there already, and AgentFiles the files of sessions and flushes.
 	Notes      int `json:"notes"`
 	Same       int `json:"same"`
-	AgentFiles int `json:"agentFiles"`
+	AgentFiles int `json:"agent_files"`
 	// Aside is the folder with the files that were in the way, "" if there were none.
 	Aside string `json:"aside"`
 }

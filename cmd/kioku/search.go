@@ -106,12 +106,7 @@ func (a *app) searchCmd() *cobra.Command {
 			if q.version != "" {
 				return a.with(ctx, connect.ToGet, func(c *connect.Client) error { return a.searchPast(ctx, c, &q) })
 			}
-			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
-				if err := c.Freshen(ctx); err != nil {
-					return err
-				}
-				return a.Search(ctx, c.Search, q.Query, q.strict)
-			})
+			return a.fresh(ctx, func(c *connect.Client) error { return a.Search(ctx, c.Search, q.Query, q.strict) })
 		},
 	}
 	q.addFlags(cmd)

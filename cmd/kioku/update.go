@@ -43,6 +43,13 @@ func (a *app) updateCmd() *cobra.Command {
 
 func (a *app) undoCmd() *cobra.Command {
 	list := false
+	revisions := ask(a, &cobra.Command{}, a.to(connect.ToGet), server.Notes.Revisions, ofAgent, (*render.Page).Revisions)
+	undo := ask(a, &cobra.Command{}, a.to(connect.ToAppend), server.Notes.Undo, func(c *connect.Client, args []string) (server.UndoUpdate, error) {
+		return server.UndoUpdate{OfAgent: c.Of(), Revision: strings.Join(args, "")}, nil
+	}, func(p *render.Page, done memory.Updated) {
+		p.Linef("%s:%d", done.Path, done.StartLine)
+		a.Notice("revision %s was taken back", done.Revision)
+	})
 	var writes writesFlags
 	cmd := &cobra.Command{
 		Use: "undo [REVISION]", Short: "Take back an update of MEMORY.md, or what an agent has written",
@@ -60,18 +67,9 @@ func (a *app) undoCmd() *cobra.Command {
 				return a.undoWrites(cmd.Context(), &writes)
 			}
 			if list {
-				return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error { return a.listRevisions(cmd, c) })
+				return revisions.RunE(cmd, args)
 			}
-			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
-				done, err := server.Notes.Undo.Call(cmd.Context(), c.Conn, server.UndoUpdate{OfAgent: c.Of(), Revision: strings.Join(args, "")})
-				if err != nil {
-					return err
-				}
-				return a.Write(done, func(p *render.Page) {
-					p.Linef("%s:%d", done.Path, done.StartLine)
-					a.Notice("revision %s was taken back", done.Revision)
-				})
-			})
+			return undo.RunE(cmd, args)
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the revisions, the latest first")
@@ -79,14 +77,8 @@ func (a *app) undoCmd() *cobra.Command {
 	return cmd
 }
 
-// listRevisions writes the updates that were made.
-func (a *app) listRevisions(cmd *cobra.Command, c *connect.Client) error {
-	list, err := server.Notes.Revisions.Call(cmd.Context(), c.Conn, c.Of())
-	if err != nil {
-		return err
-	}
-	return a.Write(list, func(p *render.Page) { p.Revisions(list) })
-}
+// ofAgent is the request that only names the agent.
+func ofAgent(c *connect.Client, _ []string) (server.OfAgent, error) { return c.Of(), nil }
 
 // noticeSecrets tells of secrets that were not written, and how to have them written.
 func (a *app) noticeSecrets(secrets []memory.ReplacedSecret, how string) {

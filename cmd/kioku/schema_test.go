@@ -34,7 +34,7 @@ func TestSchemaOfEveryCommandWithJSON(t *testing.T) {
 			if group := c.HasSubCommands() && c.Args != nil && c.Name() != "backup"; group || first || textOnly[name] != "" {
 				continue
 			}
-			if outputs[name] == nil {
+			if outputOf(name) == nil {
 				t.Errorf("kioku %s --json has no schema: add its output to outputs, or its name to textOnly", name)
 			}
 		}
@@ -75,7 +75,7 @@ func (s *sandbox) checkJSON(args []string, stdout string) {
 	case name == "get" && strings.HasPrefix(stdout, "["):
 		name = "get several"
 	case name == "index" && slices.Contains(args, "--estimate"):
-		name = "index estimate"
+		name = "estimate"
 	case name == "model list" && slices.Contains(args, "--known"):
 		name = "model list known"
 	case name == "undo" && slices.Contains(args, "--list"):
@@ -83,13 +83,13 @@ func (s *sandbox) checkJSON(args []string, stdout string) {
 	case name == "undo" && strings.Contains(stdout, `"writes":`):
 		name = "undo writes"
 	case name == "search" && slices.Contains(args, "--as-of"):
-		name = "search the past"
+		name = "history search"
 	case name == "status" && slices.Contains(args, "--follow"):
-		name = "status events"
+		name = "events"
 	case name == "setup" && strings.Contains(stdout, `"diff": [`):
 		name = "setup a client"
 	}
-	if outputs[name] == nil {
+	if outputOf(name) == nil {
 		return
 	}
 	if err := matches(name, stdout); err != nil {

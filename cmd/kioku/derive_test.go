@@ -159,7 +159,7 @@ func TestDeriveCatchesUpWithoutADaemon(t *testing.T) {
 	s.must("derive", "run")
 	const asked = "where does Dario live?"
 	recalls := func(args ...string) bool {
-		return strings.Contains(s.promptOf(append(args, asked)...).GetTurnBlock(), `"kind":"fact"`) ||
+		return strings.Contains(s.promptOf(append(args, asked)...).TurnBlock, `"kind":"fact"`) ||
 			strings.Contains(s.must("search", "--kinds", "fact", asked), "Dario lives in Porto")
 	}
 	before := s.must("derive", "status")

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/daemon"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"kioku/client"
 	"kioku/cmd/kioku/internal/render"
 )
 
@@ -61,13 +60,21 @@ func (d *door) answers(ctx context.Context) bool {
 		if l.Addr().Network() != "unix" {
 			continue
 		}
-		conn, err := grpc.NewClient("unix:"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		c, err := client.Dial("unix:"+l.Addr().String(), client.Options{})
 		if err != nil {
 			return false
 		}
-		defer conn.Close()
-		_, err = healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
-		return err == nil
+		defer c.Close()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://kioku/healthz", http.NoBody)
+		if err != nil {
+			return false
+		}
+		resp, err := c.Conn.RoundTrip(r)
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
 	}
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"kioku/client"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -212,14 +213,18 @@ func TestReloadWithABrokenFolderSwitchesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, address := s.serve("--config", file)
-	_, service := dial(t, address)
+	c, err := client.Dial(address, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	offline := func() bool {
 		t.Helper()
-		st, err := service.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
+		st, err := server.Notes.Status.Call(t.Context(), c.Conn, server.OfAgent{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return st.GetOffline()
+		return st.Offline
 	}
 	s.write(".kioku.yaml", "query: {maxResult: 1}\n")
 	if err := os.WriteFile(file, []byte("offline: true\n"), 0o600); err != nil {

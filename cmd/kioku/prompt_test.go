@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,22 +10,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // promptOf runs kioku prompt --json and returns what it prints.
-func (s *sandbox) promptOf(args ...string) *kiokuv1.AssemblePromptResponse {
+func (s *sandbox) promptOf(args ...string) (got server.AgentPrompt) {
 	s.t.Helper()
-	got := &kiokuv1.AssemblePromptResponse{}
 	out := s.must(append([]string{"prompt", "--json", "--now", "2026-01-20"}, args...)...)
-	if err := protojson.Unmarshal([]byte(out), got); err != nil {
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		s.t.Fatalf("%v: %s", err, out)
 	}
 	return got
@@ -35,7 +34,7 @@ func TestPromptWritesEveryByteToAPipe(t *testing.T) {
 	s := newSandbox(t, notes())
 	got := s.run("prompt", "--now", "2026-01-20", "boiler pressure")
 	made := s.promptOf("boiler pressure")
-	if want := made.GetPrompt() + "\n\n" + made.GetTurnBlock(); got.stdout != want || made.GetTurnBlock() == "" {
+	if want := made.Prompt + "\n\n" + made.TurnBlock; got.stdout != want || made.TurnBlock == "" {
 		t.Errorf("the text is not that of the JSON:\n%s", cmp.Diff(want, got.stdout))
 	}
 	for _, text := range []string{"\nlayer ", "\nmemory ", "\nall ", "\nkioku: recalled 0."} {
@@ -52,7 +51,7 @@ func TestPromptLayersAddUp(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.promptOf("boiler pressure")
-	var sum int32
+	sum := 0
 	for _, l := range got.Layers {
 		sum += l.Tokens
 	}
@@ -100,8 +99,8 @@ func TestPromptKnowsWhatWasJustWritten(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.promptOf("heron")
 	s.write("memory/2026-01-19.md", "# 2026-01-19\nA heron stood at the pond.\n")
-	if got := s.promptOf("heron"); len(got.Recall.Recalled) != 1 || got.Recall.Recalled[0].Path != "memory/2026-01-19.md" {
-		t.Errorf("recalled %v", got.Recall.Recalled)
+	if got := s.promptOf("heron"); len(got.Recall.Memories) != 1 || got.Recall.Memories[0].Path != "memory/2026-01-19.md" {
+		t.Errorf("recalled %v", got.Recall.Memories)
 	}
 }
 
@@ -109,8 +108,8 @@ func TestPromptWithoutAMessageMakesNoIndex(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{nil, {""}, {"--no-recall", "boiler"}, {"--mode", "minimal", "boiler"}, {"--set", "recall.enabled=false", "boiler"}} {
-		if got := s.promptOf(args...); len(got.Recall.Recalled) > 0 || got.Recall.Skipped == "" {
-			t.Errorf("%q: recalled %v, skipped %q", args, got.Recall.Recalled, got.Recall.Skipped)
+		if got := s.promptOf(args...); len(got.Recall.Memories) > 0 || got.Recall.Skipped == "" {
+			t.Errorf("%q: recalled %v, skipped %q", args, got.Recall.Memories, got.Recall.Skipped)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(s.state, "memory")); !os.IsNotExist(err) {
@@ -143,8 +142,8 @@ func TestPromptSearchesSharedMemories(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := []string{"--set", "agents=team=" + team, "--set", "recall.shared=team"}
-	from := func(got *kiokuv1.AssemblePromptResponse) (agents []string) {
-		for _, m := range got.Recall.Recalled {
+	from := func(got server.AgentPrompt) (agents []string) {
+		for _, m := range got.Recall.Memories {
 			agents = append(agents, m.Agent)
 		}
 		slices.Sort(agents)
@@ -170,8 +169,8 @@ func TestPromptUsesTheFilesOfAgentDir(t *testing.T) {
 	if !strings.Contains(got.Prompt, "Lively.") || strings.Contains(got.Prompt, "Calm.") {
 		t.Errorf("got %s", got.Prompt)
 	}
-	i := slices.IndexFunc(got.Files, func(f *kiokuv1.FileReport) bool { return f.Name == bootstrap.Soul })
-	if i < 0 || !got.Files[i].Overriding {
+	i := slices.IndexFunc(got.Files, func(f bootstrap.File) bool { return f.Name == bootstrap.Soul })
+	if i < 0 || !got.Files[i].Override {
 		t.Errorf("the report has %+v", got.Files)
 	}
 }
@@ -209,8 +208,8 @@ func TestPromptReadsTheMessageFromStandardInput(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.stdin = "boiler\npressure\n"
-	if got := s.promptOf("-"); got.Recall.Query != "boiler\npressure" || len(got.Recall.Recalled) == 0 {
-		t.Errorf("searched %q, recalled %v", got.Recall.Query, got.Recall.Recalled)
+	if got := s.promptOf("-"); got.Recall.Query != "boiler\npressure" || len(got.Recall.Memories) == 0 {
+		t.Errorf("searched %q, recalled %v", got.Recall.Query, got.Recall.Memories)
 	}
 }
 

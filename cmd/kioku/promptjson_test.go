@@ -7,36 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
+	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 func TestPromptJSONIsTheAnswerOfTheAgentService(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm.")
-	for _, args := range [][]string{{"boiler pressure"}, {"--mode", "none"}} {
-		out := s.must(append([]string{"prompt", "--json"}, args...)...)
-		var answer kiokuv1.AssemblePromptResponse
-		if err := protojson.Unmarshal([]byte(out), &answer); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		for i, fields := 0, answer.ProtoReflect().Descriptor().Fields(); i < fields.Len(); i++ {
-			if name := fields.Get(i).JSONName(); !strings.Contains(out, "\n  \""+name+"\": ") {
-				t.Errorf("%q: %s is missing: %s", args, name, out)
-			}
-		}
-	}
 	got := s.promptOf("boiler pressure")
-	if !slices.ContainsFunc(got.GetLayers(), func(l *kiokuv1.PromptLayer) bool { return l.GetName() == "soul" && l.GetChars() > 0 }) {
-		t.Errorf("layers %v", got.GetLayers())
+	if !slices.ContainsFunc(got.Layers, func(l prompt.Layer) bool { return l.Name == "soul" && l.Chars > 0 }) {
+		t.Errorf("layers %v", got.Layers)
 	}
-	hit := got.GetRecall().GetRecalled()[0]
-	if hit.GetPath() != "memory/2026-01-10.md" || hit.GetStartLine() != 1 || hit.GetEndLine() != 5 || hit.GetDate() != "2026-01-10" ||
-		!strings.Contains(hit.GetText(), "boiler pressure fell") || !strings.Contains(got.GetTurnBlock(), "boiler pressure fell") {
+	hit := got.Recall.Memories[0]
+	if hit.Path != "memory/2026-01-10.md" || hit.StartLine != 1 || hit.EndLine != 5 || hit.Date != "2026-01-10" ||
+		!strings.Contains(hit.Text, "boiler pressure fell") || !strings.Contains(got.TurnBlock, "boiler pressure fell") {
 		t.Errorf("got %v", got)
 	}
 }
@@ -46,13 +32,8 @@ func TestPromptAnswerTellsWhySearchesFailedAndNoTimes(t *testing.T) {
 	made := sidecar.Prompt{Recall: recall.Outcome{Took: time.Second, Searches: []recall.Search{
 		{Agent: "main", Hits: 1, Mode: "hybrid", Took: time.Second}, {Agent: "team", Err: errors.New("gone")},
 	}}}
-	got := promptAnswer(made).GetRecall()
-	if got.GetTook() != nil || len(got.GetSearches()) != 2 {
+	got := promptAnswer(made).Recall
+	if got.Took != 0 || len(got.Searches) != 2 || got.Searches[0].Took != 0 || got.Searches[0].Err != nil || got.Searches[1].Err.Error() != "gone" {
 		t.Fatalf("got %v", got)
-	}
-	for i, want := range []string{"", "gone"} {
-		if s := got.GetSearches()[i]; s.GetError() != want || s.GetTook() != nil {
-			t.Errorf("search %d: %v", i, s)
-		}
 	}
 }

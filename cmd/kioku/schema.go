@@ -69,6 +69,7 @@ var outputs = map[string]any{
 	"model check":             checkedModel{},
 	"model list":              []shownModel{},
 	"model list known":        []modelstore.Known{},
+	"prompt":                  server.AgentPrompt{},
 	"restore":                 restoreReport{},
 	"setup":                   clientList{},
 	"setup a client":          shownSetup{},

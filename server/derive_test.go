@@ -254,7 +254,7 @@ func TestDeriveChecksRights(t *testing.T) {
 		}
 		always := func(c codes.Code) func(op.About) codes.Code { return func(op.About) codes.Code { return c } }
 		check(asReader(t), "ann", func(a op.About) codes.Code {
-			if a.Right == rightWrite {
+			if a.Right == RightWrite {
 				return codes.PermissionDenied
 			}
 			return codes.OK

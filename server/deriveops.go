@@ -130,7 +130,7 @@ func deriveOps(s *Server) DeriveOps {
 			}
 			return deriver.Entities(ctx, unit.EntityFilter{Type: in.Type, Name: in.Name, Limit: in.Limit, MaxSensitivity: ceiling})
 		}),
-		Decide: op.New("derive decide", "POST /v1/derive/decisions", rightWrite, "Decides about a unit or an entity: pin, unpin, forget, correct, close, reopen, undo, merge or split. The decision becomes a line of derived/decisions.md.", d.decide),
+		Decide: op.New("derive decide", "POST /v1/derive/decisions", RightWrite, "Decides about a unit or an entity: pin, unpin, forget, correct, close, reopen, undo, merge or split. The decision becomes a line of derived/decisions.md.", d.decide),
 		Status: op.New("derive status", "GET /v1/derive/status", rightAgent, "Tells how much is derived, what waits, what a model has cost, and what went wrong.", func(ctx context.Context, in OfAgent) (DeriveNow, error) {
 			deriver, err := d.of(ctx, &in, false)
 			if errors.Is(err, memory.ErrDeriveOff) {
@@ -149,8 +149,8 @@ func deriveOps(s *Server) DeriveOps {
 			}
 			return deriver.Estimate(ctx, in.All)
 		}),
-		Run: op.NewStream("derive run", "POST /v1/derive/run", rightWrite, "Derives what waits, now. It reports the steps, and then the status.", d.run),
-		Retry: op.New("derive retry", "POST /v1/derive/retry", rightWrite, "Puts parked jobs of the model back into the queue: all, or one.", func(ctx context.Context, in JobID) (Jobs, error) {
+		Run: op.NewStream("derive run", "POST /v1/derive/run", RightWrite, "Derives what waits, now. It reports the steps, and then the status.", d.run),
+		Retry: op.New("derive retry", "POST /v1/derive/retry", RightWrite, "Puts parked jobs of the model back into the queue: all, or one.", func(ctx context.Context, in JobID) (Jobs, error) {
 			deriver, err := d.of(ctx, &in, true, checkCount("id", in.ID))
 			if err != nil {
 				return Jobs{}, err

@@ -18,7 +18,7 @@ func (s *Server) permitForward(ctx context.Context, a op.About, in any) error {
 	req := in.(agentRequest)
 	reach, member := authorize[Sidecar], reflect.ValueOf(in).Elem().FieldByName
 	ceiling, prune := member("MaxSensitivity"), member("Prune")
-	if a.Right == rightWrite || ceiling.Kind() == reflect.String && ceiling.String() == memory.Secret.String() || prune.IsValid() && prune.Bool() {
+	if a.Right == RightWrite || ceiling.Kind() == reflect.String && ceiling.String() == memory.Secret.String() || prune.IsValid() && prune.Bool() {
 		reach = authorizeWrite[Sidecar]
 	}
 	_, err := reach(ctx, s.sidecars, req)

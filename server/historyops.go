@@ -117,7 +117,7 @@ func historyOps(s *Server) HistoryOps {
 				}
 				return d, err
 			}),
-		Undo: op.New("undo writes", "POST /v1/history/undo", rightWrite, "Takes back notes and updates of an agent, as a unit. What was edited since stays, and the answer says so.",
+		Undo: op.New("undo writes", "POST /v1/history/undo", RightWrite, "Takes back notes and updates of an agent, as a unit. What was edited since stays, and the answer says so.",
 			func(ctx context.Context, in UndoWrites) (memory.UndoneWrites, error) {
 				m, err := authorizeWrite(ctx, s.opt.Agents, &in, checkName("session", in.Session))
 				if err != nil {
@@ -125,7 +125,7 @@ func historyOps(s *Server) HistoryOps {
 				}
 				return m.UndoWrites(ctx, in.UndoWrites)
 			}),
-		Purge: op.New("history purge", "POST /v1/history/purge", rightWrite, "Removes the versions of a file or folder from the journal, the changes that undo knows, and indexes of the past. It changes no repository of git.",
+		Purge: op.New("history purge", "POST /v1/history/purge", RightWrite, "Removes the versions of a file or folder from the journal, the changes that undo knows, and indexes of the past. It changes no repository of git.",
 			func(ctx context.Context, in AgentPath) (memory.Purged, error) {
 				m, err := authorizeWrite(ctx, s.opt.Agents, &in)
 				if err != nil {

@@ -178,7 +178,7 @@ func memoryOps(s *Server) MemoryOps {
 				}
 				return m.Get(ctx, in.GetRequest)
 			}),
-		Append: op.New("append", "POST /v1/notes", rightWrite, "Writes a note. One with a key that was written before is not written again.",
+		Append: op.New("append", "POST /v1/notes", RightWrite, "Writes a note. One with a key that was written before is not written again.",
 			func(ctx context.Context, in AppendNote) (memory.Appended, error) {
 				origin, bad := originOf(in.Origin, in.Target)
 				m, err := authorizeWrite(ctx, s.opt.Agents, &in, bad)
@@ -192,7 +192,7 @@ func memoryOps(s *Server) MemoryOps {
 				}
 				return added, err
 			}),
-		Update: op.New("update", "POST /v1/notes:update", rightWrite, "Replaces a text in a note of what stays true.",
+		Update: op.New("update", "POST /v1/notes:update", RightWrite, "Replaces a text in a note of what stays true.",
 			func(ctx context.Context, in UpdateNote) (memory.Updated, error) {
 				m, err := authorizeWrite(ctx, s.opt.Agents, &in)
 				if err != nil {
@@ -200,7 +200,7 @@ func memoryOps(s *Server) MemoryOps {
 				}
 				return m.Update(ctx, in.Update)
 			}),
-		Undo: op.New("undo", "POST /v1/notes:undo", rightWrite, "Takes an update back.",
+		Undo: op.New("undo", "POST /v1/notes:undo", RightWrite, "Takes an update back.",
 			func(ctx context.Context, in UndoUpdate) (memory.Updated, error) {
 				m, err := authorizeWrite(ctx, s.opt.Agents, &in)
 				if err != nil {
@@ -337,7 +337,7 @@ func memoryOps(s *Server) MemoryOps {
 				return m.Sync(ctx, in.SyncOptions, step)
 			})
 		})
-	o.Rebuild = op.NewStream("rebuild", "POST /v1/rebuild", rightWrite, "Rebuilds the index from the files, which may cost embeddings.",
+	o.Rebuild = op.NewStream("rebuild", "POST /v1/rebuild", RightWrite, "Rebuilds the index from the files, which may cost embeddings.",
 		func(ctx context.Context, in OfAgent) iter.Seq2[SyncStep, error] {
 			m, err := authorizeWrite(ctx, s.opt.Agents, &in)
 			return syncSteps(ctx, m, err, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {

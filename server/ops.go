@@ -115,11 +115,14 @@ func (s *Server) LocalOperations() http.RoundTripper {
 	return op.Local{Handler: mux}
 }
 
-// Rights of operations on the memory of an agent: to reach it, and to write too.
+// RightWrite is the right of operations that write to the memory of an agent, and rightAgent that of others.
 const (
 	rightAgent = "agent"
-	rightWrite = "agent:write"
+	RightWrite = "agent:write"
 )
+
+// NoteOperations describes the operations on notes and their index.
+func NoteOperations() []op.Any { return opsOf(Notes) }
 
 // opsOf returns the operations that a struct has.
 func opsOf(table any) (list []op.Any) {

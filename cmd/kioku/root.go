@@ -63,6 +63,9 @@ type commandGroup struct {
 	commands []*cobra.Command
 }
 
+// plainGroup is the group of the commands that operations have by themselves.
+const plainGroup = "More operations:"
+
 // addCommands adds the commands in their groups.
 func (a *app) addCommands(root *cobra.Command) {
 	for _, g := range a.groups() {
@@ -73,6 +76,11 @@ func (a *app) addCommands(root *cobra.Command) {
 			cmd.GroupID, cmd.Hidden = g.title, g.title == ""
 			root.AddCommand(cmd)
 		}
+	}
+	root.AddGroup(&cobra.Group{ID: plainGroup, Title: plainGroup})
+	for _, cmd := range a.plainCmds(root) {
+		cmd.GroupID = plainGroup
+		root.AddCommand(cmd)
 	}
 	root.SetHelpCommandGroupID("Administration:")
 	root.SetCompletionCommandGroupID("Administration:")

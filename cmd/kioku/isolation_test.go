@@ -139,19 +139,6 @@ func fill(m protoreflect.Message, agent, path string) {
 	}
 }
 
-// namesAgent tells whether a request has a field for an agent, in itself or in a message of it.
-func namesAgent(m protoreflect.MessageDescriptor) bool {
-	fields := m.Fields()
-	for i := range fields.Len() {
-		field := fields.Get(i)
-		if field.Name() == "agent" || field.Kind() == protoreflect.MessageKind && !field.IsMap() && field.Message() != m &&
-			field.Message().ParentFile().Package() == "kioku.v1" && namesAgent(field.Message()) {
-			return true
-		}
-	}
-	return false
-}
-
 // Hazard C05: by HTTP, with a token for one agent every route answers for another agent as for one that is not there, and
 // tells nothing of it where the request names none, whichever routes there are.
 func TestNoRouteReachesAnotherAgent(t *testing.T) {

@@ -78,7 +78,7 @@ func (p *place) search(d time.Duration) (took []time.Duration, failed []error) {
 // searchUntil searches over one connection until a time. It returns how long each search took and the first error.
 func (p *place) searchUntil(end time.Time, r *rand.Rand) (took []time.Duration, first error) {
 	c := p.dial()
-	defer c.conn.Close()
+	defer c.Close()
 	for time.Now().Before(end) {
 		n, start := r.IntN(damageNotes), time.Now()
 		answer, err := c.search(fmt.Sprintf("pilot of boat%dz", n))

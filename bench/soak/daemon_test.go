@@ -3,6 +3,7 @@ package soak
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,12 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"kioku"
-	kiokuv1 "kioku/proto/kioku/v1"
+	kiokuclient "kioku/client"
+	"kioku/memory"
+	"kioku/server"
 	"kioku/store"
 	"kioku/store/storetest"
 )
@@ -120,7 +119,7 @@ func (p *place) serve() {
 func (p *place) answers() {
 	p.t.Helper()
 	c := p.dial()
-	defer c.conn.Close()
+	defer c.Close()
 	if _, err := c.status(); err != nil {
 		p.t.broken("the daemon does not answer: %v; %q", err, p.tail())
 	}
@@ -172,36 +171,40 @@ func (p *place) lines() int {
 	return len(p.log)
 }
 
-// client is one connection to the daemon of a place, which outlives the daemon.
-type client struct {
-	kiokuv1.MemoryServiceClient
-	conn *grpc.ClientConn
-}
+// client is a client of the daemon of a place, which outlives the daemon.
+type client struct{ *kiokuclient.Client }
 
-// dial returns a connection.
+// dial returns a client.
 func (p *place) dial() client {
 	p.t.Helper()
-	conn, err := grpc.NewClient("unix:"+filepath.Join(p.state, "kioku.sock"), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
-			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 100 * time.Millisecond}}),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	c, err := kiokuclient.Dial("unix:"+filepath.Join(p.state, "kioku.sock"), kiokuclient.Options{Timeout: patience})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return client{kiokuv1.NewMemoryServiceClient(conn), conn}
+	return client{c}
+}
+
+// whenReady calls a daemon, and again while none answers.
+func whenReady[Out any](call func(context.Context) (Out, error)) (out Out, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		if out, err = call(ctx); !errors.Is(err, memory.ErrUnreachable) || ctx.Err() != nil {
+			return out, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // search asks for a text.
-func (c client) search(query string) (*kiokuv1.MemorySearchResponse, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return c.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{Agent: "main", Query: query})
+func (c client) search(query string) (memory.Answer, error) {
+	return whenReady(func(ctx context.Context) (memory.Answer, error) { return c.Search(ctx, memory.Query{Text: query}) })
 }
 
 // finds reports whether an answer has a text in a hit.
-func finds(r *kiokuv1.MemorySearchResponse, text string) bool {
-	for _, hit := range r.GetResults() {
-		if strings.Contains(hit.GetSnippet(), text) {
+func finds(a memory.Answer, text string) bool {
+	for _, hit := range a.Hits {
+		if strings.Contains(hit.Snippet, text) {
 			return true
 		}
 	}
@@ -218,10 +221,10 @@ func (p *place) scrub() (string, error) {
 }
 
 // status returns the state of the index.
-func (c client) status() (*kiokuv1.StatusResponse, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return c.Status(ctx, &kiokuv1.StatusRequest{Agent: "main"})
+func (c client) status() (server.IndexStatus, error) {
+	return whenReady(func(ctx context.Context) (server.IndexStatus, error) {
+		return server.Notes.Status.Call(ctx, c.Conn, server.OfAgent{})
+	})
 }
 
 // settle waits until the index lacks nothing, and returns what it still lacks after a time.
@@ -232,9 +235,9 @@ func (c client) settle(d time.Duration) string {
 		switch {
 		case err != nil:
 			lacks = err.Error()
-		case len(st.GetDegraded()) > 0:
-			lacks = fmt.Sprint(st.GetDegraded())
-		case st.GetSyncing():
+		case len(st.Degraded) > 0:
+			lacks = fmt.Sprint(st.Degraded)
+		case st.Sync.Syncing:
 			lacks = "a sync is running"
 		default:
 			return ""

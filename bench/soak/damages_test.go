@@ -159,12 +159,12 @@ func (c client) answers() []string {
 		switch {
 		case err != nil:
 			all = append(all, "error: "+err.Error())
-		case len(answer.GetDegraded()) > 0:
+		case len(answer.Degraded) > 0:
 			all = append(all, "degraded")
 		default:
 			var hits []string
-			for _, h := range answer.GetResults() {
-				hits = append(hits, fmt.Sprintf("%s:%d-%d %s", h.GetPath(), h.GetStartLine(), h.GetEndLine(), h.GetSnippet()))
+			for _, h := range answer.Hits {
+				hits = append(hits, fmt.Sprintf("%s:%d-%d %s", h.Path, h.StartLine, h.EndLine, h.Snippet))
 			}
 			slices.Sort(hits) // equal scores may change places
 			all = append(all, strings.Join(hits, "\n"))
@@ -179,7 +179,7 @@ func (t *damageTotals) attack(s *soak, p *place, h harm, running bool) {
 	p.restore(s)
 	p.serve()
 	c := p.dial()
-	defer c.conn.Close()
+	defer c.Close()
 	want := c.answers()
 	var before int64
 	if p.provider != nil {

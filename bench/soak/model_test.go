@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,10 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // model knows what must be in a memory: each text has a word of its own.
@@ -36,13 +34,12 @@ type model struct {
 // write appends notes until stop is closed. A note that was not acknowledged is sent again with the same key.
 func (m *model) write(name string, stop <-chan struct{}) {
 	c := m.place.dial()
-	defer c.conn.Close()
+	defer c.Close()
 	for i := 0; ; i++ {
 		word := fmt.Sprintf("note%s%dz", name, i)
 		for {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-			_, err := c.MemoryAppend(ctx, &kiokuv1.MemoryAppendRequest{Agent: "main",
-				Text: "The keeper wrote " + word + " into the log.", IdempotencyKey: "key-" + word, Source: "user"})
+			_, err := c.Append(ctx, memory.Note{Text: "The keeper wrote " + word + " into the log.", Key: "key-" + word, Source: memory.NoteFromUser})
 			cancel()
 			select {
 			case <-stop:
@@ -125,7 +122,7 @@ func replaceWith(path, line string) error {
 // ask searches for acknowledged notes until stop is closed.
 func (m *model) ask(r *rand.Rand, stop <-chan struct{}) {
 	c := m.place.dial()
-	defer c.conn.Close()
+	defer c.Close()
 	for {
 		select {
 		case <-stop:
@@ -147,11 +144,11 @@ func (m *model) ask(r *rand.Rand, stop <-chan struct{}) {
 		m.mu.Lock()
 		m.searches++
 		switch {
-		case status.Code(err) == codes.Unavailable: // it was killed meanwhile
+		case errors.Is(err, memory.ErrUnreachable): // it was killed meanwhile
 		case err != nil:
 			m.errors++
 		case finds(answer, word):
-		case len(answer.GetDegraded()) > 0:
+		case len(answer.Degraded) > 0:
 			m.told++
 		default:
 			m.silent = append(m.silent, word)
@@ -184,7 +181,7 @@ func (m *model) check(s *soak) (lost int) {
 				return err
 			}
 			if !finds(answer, word) {
-				s.broken("%s is not found after the attack; degraded: %v", word, answer.GetDegraded())
+				s.broken("%s is not found after the attack; degraded: %v", word, answer.Degraded)
 			}
 		}
 		return nil
@@ -202,7 +199,7 @@ func (m *model) check(s *soak) (lost int) {
 // dialed runs f with a connection.
 func (p *place) dialed(f func(client) error) error {
 	c := p.dial()
-	defer c.conn.Close()
+	defer c.Close()
 	return f(c)
 }
 

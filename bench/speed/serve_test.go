@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"kioku"
+	"kioku/client"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -95,7 +96,7 @@ func serveMemory(ctx context.Context, m *kioku.Memory, dir string) (*served, err
 	if err != nil {
 		return nil, err
 	}
-	s.HandleHTTP(front.New(front.Options{Conn: s.Conn()}))
+	s.HandleHTTP(front.New(front.Options{Operations: s.HandleOperations}))
 	lis, err := server.ListenUnix(server.SocketPath(dir))
 	if err != nil {
 		return nil, err
@@ -183,9 +184,14 @@ func (e *Env) peakOf(ctx context.Context, workspace, state string, args ...strin
 	if err := d.search(ctx, daemonQuestions, e.Step); err != nil {
 		return 0, 0, err
 	}
-	st, err := d.client.Status(ctx, &kiokuv1.StatusRequest{Agent: "main"})
+	c, err := client.Dial(d.conn.Target(), client.Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.Close()
+	st, err := server.Notes.Status.Call(ctx, c.Conn, server.OfAgent{})
 	if err != nil {
 		return 0, 0, fmt.Errorf("ask the daemon what it caches: %w", err)
 	}
-	return d.peak, st.GetResidentBytes(), nil
+	return d.peak, st.Sizes.Resident, nil
 }

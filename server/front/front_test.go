@@ -35,8 +35,10 @@ func newFront(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") })
-	s.HandleHTTP(front.New(front.Options{Conn: s.Conn(), Operations: s.HandleOperations, Version: "v1", Metrics: metrics}))
+	metrics := func(http.RoundTripper) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") })
+	}
+	s.HandleHTTP(front.New(front.Options{Operations: s.HandleOperations, Version: "v1", Metrics: metrics}))
 	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
 	if err != nil {
 		t.Fatal(err)

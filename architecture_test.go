@@ -69,7 +69,7 @@ var mayImport = map[string]string{
 	"derive/vocab":           "memory search/analysis",
 	"derive/unit":            "memory",
 	"derive/store":           "derive/unit derive/vocab memory search search/analysis store store/checksumvfs internal",
-	"derive/resolve":         "derive/unit derive/vocab memory",
+	"derive/resolve":         "derive/unit derive/vocab memory internal",
 	"derive/decision":        "derive/unit memory internal",
 	"derive/view":            "derive/unit derive/vocab chunker memory internal",
 	"derive/recall":          "derive/unit derive/store derive/vocab memory search/analysis search/dates internal",

@@ -119,19 +119,16 @@ func closeNotes(all []*noteFile) {
 	}
 }
 
-// openWithLock opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
-// editors do, the lock is on a file without a name; then the new file is opened.
+// openWithLock opens or creates a regular file and waits for the kernel's lock on it.
 func openWithLock(ctx context.Context, root *os.Root, name string, perm os.FileMode) (*os.File, error) {
-	for range maxReopened {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f, named, err := lockNamed(ctx, root, name, perm)
-		if named || err != nil {
-			return f, err
-		}
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: it is not a regular file; move it away", memory.ErrUnavailable)
 	}
-	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", memory.ErrUnavailable)
+	f, err := files.OpenLocked(ctx, root, name, perm)
+	if errors.Is(err, files.ErrUnstable) {
+		err = fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
+	}
+	return f, err
 }
 
 // AddLines appends lines to a file of a folder, which it makes if there is none, unless the file says already what they say, as says tells of
@@ -170,37 +167,6 @@ func AddLines(ctx context.Context, folder, name, lines string, says func(text []
 		return unwritten(name, err)
 	}
 	return files.SyncFolder(root, ".")
-}
-
-// lockNamed opens and locks a file. If the file has lost its name by the time it is locked, named is false and f is nil.
-func lockNamed(ctx context.Context, root *os.Root, name string, perm os.FileMode) (f *os.File, named bool, err error) {
-	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", memory.ErrUnavailable)
-	}
-	f, err = root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, perm)
-	if errors.Is(err, syscall.EWOULDBLOCK) { // somebody has sole use of it for a moment, to take back a failed write
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	if err = files.Lock(ctx, f); err == nil {
-		named, err = hasName(root, name, f)
-	}
-	if !named {
-		return nil, false, errors.Join(err, f.Close())
-	}
-	return f, true, nil
-}
-
-// hasName reports whether an open file is the one of this name. It is not after an editor has replaced the file.
-func hasName(root *os.Root, name string, f *os.File) (bool, error) {
-	opened, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	now, err := root.Lstat(name)
-	return err == nil && os.SameFile(opened, now), nil
 }
 
 // deduplicated returns that a line of the file has the note, once the note is on the disk: a write whose fsync failed may have

@@ -122,7 +122,7 @@ func (p *notePlace) added(w *addition, line int, err error) (a memory.Appended, 
 	if err != nil {
 		return memory.Appended{}, false, unwritten(w.file.name, err)
 	}
-	named, err := hasName(p.root, w.file.name, w.file.f)
+	named, err := files.HasName(p.root, w.file.name, w.file.f)
 	return memory.Appended{Path: w.file.name, StartLine: line + w.below}, !named, err
 }
 

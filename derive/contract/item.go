@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,11 +85,8 @@ func (i *item) offered(id, n int) int {
 	return id
 }
 
-// layouts of dates, by their length.
-var layouts = map[int]string{4: "2006", 7: "2006-01", 10: time.DateOnly}
-
-// Years in which dates may lie: from the first to yearsAhead after the episode, or to the last one if that has no date.
-const firstYear, yearsAhead, lastYear = 1900, 50, 2050
+// Dates lie at most yearsAhead after the episode, or at most in the last year if that has no date.
+const yearsAhead, lastYear = 50, 2050
 
 // date returns a date (YYYY, YYYY-MM or YYYY-MM-DD), or nothing, and drops the item if the date cannot be. day is that of the episode,
 // empty if it has none.
@@ -98,8 +94,9 @@ func (i *item) date(key, s, day string) string {
 	if s == "" {
 		return ""
 	}
-	t, err := time.Parse(cmp.Or(layouts[len(s)], time.DateOnly), s)
-	if err != nil {
+	first, _, ok := text.Period(s)
+	t, err := time.Parse(time.DateOnly, first)
+	if !ok || err != nil {
 		i.fail(key, ReasonDate, "must be a date of the calendar, YYYY, YYYY-MM or YYYY-MM-DD, or null")
 		return ""
 	}
@@ -107,8 +104,8 @@ func (i *item) date(key, s, day string) string {
 	if d, err := time.Parse(time.DateOnly, day); err == nil {
 		last = d.Year() + yearsAhead
 	}
-	if t.Year() < firstYear || t.Year() > last {
-		i.fail(key, ReasonDate, fmt.Sprintf("must lie between %d and %d", firstYear, last))
+	if t.Year() > last {
+		i.fail(key, ReasonDate, fmt.Sprintf("must lie before the year %d", last+1))
 	}
 	return s
 }
@@ -124,5 +121,8 @@ func (i *item) validity(v bounds, day string) (from, to string) {
 	return from, to
 }
 
-// firstDay returns the first day of a date of any length.
-func firstDay(date string) string { return date + "-01-01"[min(len(date)-4, 6):] }
+// firstDay returns the first day of a period.
+func firstDay(period string) string {
+	first, _, _ := text.Period(period)
+	return first
+}

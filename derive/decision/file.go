@@ -22,12 +22,8 @@ import (
 // Path is where the decisions are in a workspace.
 const Path = "derived/decisions.md"
 
-const (
-	// maxBytes is the maximum size of the file.
-	maxBytes = 4 << 20
-	// maxReopened is how often the file is opened again because it was replaced while its lock was waited for.
-	maxReopened = 1000
-)
+// maxBytes is the maximum size of the file.
+const maxBytes = 4 << 20
 
 // header begins a new file.
 const header = `---
@@ -136,19 +132,18 @@ func Append(ctx context.Context, root *os.Root, d unit.Decision) (line string, e
 		return "", unwritten(err)
 	}
 	defer folder.Close()
-	for range maxReopened {
-		f, err := lockNamed(ctx, folder)
-		if err != nil {
-			return "", unwritten(err)
+	if info, err := folder.Lstat(path.Base(Path)); err == nil {
+		if reason := files.Refusal(info); reason != "" {
+			return "", unwritten(&files.SkipError{Reason: reason})
 		}
-		if f == nil {
-			continue // it was replaced meanwhile
-		}
-		err = appendLine(folder, f, line)
-		_ = files.Unlock(f) // what was written is on the disk already
-		return line, unwritten(err)
 	}
-	return "", fmt.Errorf("%w: %s is replaced again and again by another program; try again later", memory.ErrUnavailable, Path)
+	f, err := files.OpenLocked(ctx, folder, path.Base(Path), 0o644)
+	if err != nil {
+		return "", unwritten(err)
+	}
+	err = appendLine(folder, f, line)
+	_ = files.Unlock(f) // what was written is on the disk already
+	return line, unwritten(err)
 }
 
 // openFolder opens the folder of the decisions, which it creates if there is none.
@@ -165,36 +160,6 @@ func openFolder(root *os.Root) (*os.Root, error) {
 		return nil, err
 	}
 	return files.OpenFolder(root, dir)
-}
-
-// lockNamed opens or creates the file of decisions and waits for its lock. It returns nil if the file has lost its name by then.
-func lockNamed(ctx context.Context, folder *os.Root) (*os.File, error) {
-	name := path.Base(Path)
-	if info, err := folder.Lstat(name); err == nil {
-		if reason := files.Refusal(info); reason != "" {
-			return nil, &files.SkipError{Reason: reason}
-		}
-	}
-	f, err := folder.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
-	if errors.Is(err, syscall.EWOULDBLOCK) && ctx.Err() == nil { // somebody has sole use of it for a moment
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	err = files.Lock(ctx, f)
-	if err == nil {
-		var opened, now fs.FileInfo
-		if opened, err = f.Stat(); err == nil {
-			if now, err = folder.Lstat(name); err == nil && os.SameFile(opened, now) {
-				return f, nil
-			}
-		}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return nil, errors.Join(err, f.Close())
 }
 
 // appendLine adds a line to the open file, and the header before it if the file is empty.
@@ -235,6 +200,8 @@ func unwritten(err error) error {
 		return fmt.Errorf("write %s: %w; delete lines that no longer matter", Path, err)
 	case refused:
 		return fmt.Errorf("write %s: %w; put a plain file, or nothing, in its place", Path, err)
+	case errors.Is(err, files.ErrUnstable):
+		return fmt.Errorf("%w: write %s: %w", memory.ErrUnavailable, Path, err)
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("%w: write %s: %w", memory.ErrNotWritable, Path, err)
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):

@@ -7,6 +7,7 @@ import (
 
 	"kioku/derive/unit"
 	"kioku/derive/vocab"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -126,12 +127,9 @@ func effective(c unit.Claim, said time.Time) (at time.Time, stated bool) {
 
 // start returns the first moment of a day, month or year, zero if s is none of them.
 func start(s string) time.Time {
-	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t
-		}
-	}
-	return time.Time{}
+	first, _, _ := text.Period(s)
+	t, _ := time.Parse(time.DateOnly, first)
+	return t
 }
 
 // wall returns what the clock on the wall of a zone showed at t, so that it can be compared with days.

@@ -25,33 +25,6 @@ var (
 // period is a day, a month or a year.
 const period = `\d{4}(?:-\d{2}(?:-\d{2})?)?`
 
-// labels are the predicates that the words before a colon name beside those that package vocab knows.
-var labels = map[string]string{
-	"address": "lives_in", "lives in": "lives_in", "workplace": "works_at", "works at": "works_at", "tz": "timezone_is", "born": "birthday_is",
-	"birth date": "birthday_is", "e-mail": "reached_at", "mobile": "reached_at", "hobbies": "interested_in", "current goal": "goal_is",
-	"current version": "version_is", "editor": "uses", "responsible for": "responsible_for", "goes by": "is_addressed_as", "job title": "role_is",
-
-	"名前": "name_is", "氏名": "name_is", "役割": "role_is", "職業": "role_is", "勤務先": "works_at", "会社": "works_at", "住所": "lives_in", "居住地": "lives_in",
-	"タイムゾーン": "timezone_is", "誕生日": "birthday_is", "生年月日": "birthday_is", "メール": "reached_at", "電話": "reached_at", "言語": "preferred_language_is",
-	"好き": "likes", "好物": "likes", "嫌い": "dislikes", "苦手": "dislikes", "趣味": "interested_in", "目標": "goal_is", "締切": "deadline_is", "期限": "deadline_is",
-	"状態": "status_is", "バージョン": "version_is", "呼び名": "is_addressed_as", "担当": "responsible_for",
-
-	"姓名": "name_is", "名字": "name_is", "职位": "role_is", "职业": "role_is", "角色": "role_is", "公司": "works_at", "单位": "works_at", "住址": "lives_in", "现居": "lives_in",
-	"时区": "timezone_is", "生日": "birthday_is", "出生日期": "birthday_is", "邮箱": "reached_at", "电话": "reached_at", "手机": "reached_at", "语言": "preferred_language_is",
-	"喜欢": "likes", "爱好": "interested_in", "不喜欢": "dislikes", "目标": "goal_is", "截止日期": "deadline_is", "状态": "status_is", "版本": "version_is", "昵称": "is_addressed_as",
-	"负责": "responsible_for",
-}
-
-// predicateOf returns the predicate that the words before a colon name, empty if they name none.
-func (d *Document) predicateOf(label string) string {
-	label = strings.ToLower(strings.TrimSpace(label))
-	if predicate, ok := labels[label]; ok {
-		return predicate
-	}
-	predicate, _ := d.rules.opt.Vocabulary.Predicate(label)
-	return predicate
-}
-
 // factsOf returns the facts that a paragraph about a subject states: what follows a label, and else, in a file of what stays true, the
 // item as it stands.
 func (d *Document) factsOf(p *paragraph, subject memory.EntityRef, m *mentions, e memory.Episode) []unit.Claim {
@@ -86,7 +59,8 @@ func (d *Document) readLabel(c unit.Claim, words string) ([]unit.Claim, bool) {
 		return nil, false
 	}
 	value := m[2]
-	if c.Predicate = d.predicateOf(m[1]); c.Predicate == "" {
+	var ok bool
+	if c.Predicate, ok = d.rules.opt.Vocabulary.Predicate(m[1]); !ok {
 		return nil, false
 	}
 	if at := within.FindStringSubmatch(value); at != nil {

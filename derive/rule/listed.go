@@ -29,7 +29,7 @@ func (d *Document) listed(p *paragraph, group string, m *mentions) (memory.Entit
 		}
 		kind = vocab.Person
 	}
-	if !fitsKind(name, kind) || d.predicateOf(name) != "" {
+	if _, isLabel := d.rules.opt.Vocabulary.Predicate(name); isLabel || !fitsKind(name, kind) {
 		return memory.EntityRef{}, false
 	}
 	ref := memory.EntityRef{Type: kind, Name: name}

@@ -2,7 +2,7 @@ package view
 
 import (
 	"cmp"
-	"slices"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -32,8 +32,8 @@ func escape(s string) string {
 // maxNameBytes bounds the name of a file, without what makes it unique and its ending.
 const maxNameBytes = 120
 
-// devices are names that Windows does not allow for files, with any ending.
-var devices = []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
+// device matches a name that Windows does not allow for files, with any ending.
+var device = regexp.MustCompile(`(?i)^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt).)\s*(?:\.|$)`)
 
 // fileName returns a name for a file, without its ending, that all systems and links in Markdown allow and that shows a name as well as it can. It is empty
 // if nothing of the name can be in one.
@@ -48,15 +48,7 @@ func fileName(name string) string {
 		return r
 	}, text.OneLine(text.Clean(name)))
 	name = strings.Trim(text.HeadBytes(name, maxNameBytes), " .-~")
-	device, _, _ := strings.Cut(strings.ToLower(name), ".")
-	device = strings.TrimSpace(device)
-	if slices.Contains(devices, device) || (strings.HasPrefix(device, "com") || strings.HasPrefix(device, "lpt")) && len([]rune(device)) == 4 {
-		name += "_"
-		if dot := strings.IndexByte(name, '.'); dot >= 0 {
-			name = name[:dot] + "_" + name[dot:]
-		}
-	}
-	return name
+	return device.ReplaceAllString(name, "_$0")
 }
 
 // fileNames returns the names of the files of things by their UIDs. Names that some system takes for the same one, and those of

@@ -76,6 +76,19 @@ var aliases = map[string]string{
 	"decision": "decided", "has_decided": "decided", "chose": "decided",
 	"owner_of": "responsible_for", "in_charge_of": "responsible_for", "leads": "responsible_for", "maintains": "responsible_for",
 	"email": "reached_at", "phone": "reached_at", "contact": "reached_at", "email_is": "reached_at", "phone_is": "reached_at",
+	"e_mail": "reached_at", "mobile": "reached_at", "address": "lives_in", "workplace": "works_at", "tz": "timezone_is", "born": "birthday_is",
+	"hobbies": "interested_in", "current_goal": "goal_is", "current_version": "version_is", "editor": "uses", "goes_by": "is_addressed_as",
+	"job_title": "role_is",
+
+	"名前": "name_is", "氏名": "name_is", "役割": "role_is", "職業": "role_is", "勤務先": "works_at", "会社": "works_at", "住所": "lives_in", "居住地": "lives_in",
+	"タイムゾーン": "timezone_is", "誕生日": "birthday_is", "生年月日": "birthday_is", "メール": "reached_at", "電話": "reached_at", "言語": "preferred_language_is",
+	"好き": "likes", "好物": "likes", "嫌い": "dislikes", "苦手": "dislikes", "趣味": "interested_in", "目標": "goal_is", "締切": "deadline_is", "期限": "deadline_is",
+	"状態": "status_is", "バージョン": "version_is", "呼び名": "is_addressed_as", "担当": "responsible_for",
+
+	"姓名": "name_is", "名字": "name_is", "职位": "role_is", "职业": "role_is", "角色": "role_is", "公司": "works_at", "单位": "works_at", "住址": "lives_in", "现居": "lives_in",
+	"时区": "timezone_is", "生日": "birthday_is", "出生日期": "birthday_is", "邮箱": "reached_at", "电话": "reached_at", "手机": "reached_at", "语言": "preferred_language_is",
+	"喜欢": "likes", "爱好": "interested_in", "不喜欢": "dislikes", "目标": "goal_is", "截止日期": "deadline_is", "状态": "status_is", "版本": "version_is", "昵称": "is_addressed_as",
+	"负责": "responsible_for",
 }
 
 // opposed contains pairs of predicates that contradict each other about one object. The first is the slot of both.

@@ -28,7 +28,7 @@ type extracted struct {
 
 // inputOf returns the hash of what the answer about an episode depends on, apart from the contract and the model. What else was
 // offered does not count, so that a rebuilt index finds the answers whatever the order in which its files come.
-func (s *Service) inputOf(a asked) [32]byte {
+func (s *Service) inputOf(a unit.EpisodeText) [32]byte {
 	h := sha256.New()
 	for _, part := range []string{fmt.Sprint(s.opt.Reflect), a.Date, a.Heading, fmt.Sprint(a.LongTerm)} {
 		fmt.Fprintf(h, "%d %s\n", len(part), part)
@@ -40,7 +40,7 @@ func (s *Service) inputOf(a asked) [32]byte {
 }
 
 // cached returns what the model has said of an episode before, nil if that is not known.
-func (s *Service) cached(ctx context.Context, a asked) (*extracted, error) {
+func (s *Service) cached(ctx context.Context, a unit.EpisodeText) (*extracted, error) {
 	answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.modelID(), s.inputOf(a))
 	if err != nil || answer == "" {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *Service) cached(ctx context.Context, a asked) (*extracted, error) {
 }
 
 // applyExtracted stores what the model says of a batch, and caches it.
-func (s *Service) applyExtracted(ctx context.Context, batch []asked, said []extracted, tokens used) error {
+func (s *Service) applyExtracted(ctx context.Context, batch []unit.EpisodeText, said []extracted, tokens used) error {
 	for i, a := range batch {
 		raw, err := json.Marshal(said[i])
 		if err != nil {
@@ -68,12 +68,12 @@ func (s *Service) applyExtracted(ctx context.Context, batch []asked, said []extr
 }
 
 // applyNothing notes that the answers about episodes are invalid, so that they are not asked about again by themselves.
-func (s *Service) applyNothing(ctx context.Context, batch []asked) error {
+func (s *Service) applyNothing(ctx context.Context, batch []unit.EpisodeText) error {
 	return s.applyExtracted(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
 }
 
 // putModelClaims stores the claims of the model. Episodes that have changed since are left out: they come anew.
-func (s *Service) putModelClaims(ctx context.Context, batch []asked, said []extracted) error {
+func (s *Service) putModelClaims(ctx context.Context, batch []unit.EpisodeText, said []extracted) error {
 	claims := make([]unit.EpisodeClaims, 0, len(batch))
 	for i, a := range batch {
 		ec := unit.EpisodeClaims{Episode: a.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
@@ -98,21 +98,6 @@ func (s *Service) putModelClaims(ctx context.Context, batch []asked, said []extr
 	return nil
 }
 
-// inFile returns claims with the lines of the file, relative to the episode, in place of the numbers that the model was shown.
-func (a asked) inFile(claims []unit.Claim) []unit.Claim {
-	claims = slices.Clone(claims)
-	for i := range claims {
-		c := &claims[i]
-		c.StartLine, c.EndLine = a.place(c.StartLine), a.place(c.EndLine)
-	}
-	return claims
-}
-
-// place returns the line of the file, relative to the episode, with a number that the model was shown.
-func (a asked) place(number int) int {
-	return a.places[min(max(number, 1), len(a.places))-1]
-}
-
 // contracts returns the contracts with the model.
 func (s *Service) contracts() contract.Contracts {
 	return contract.Contracts{Vocabulary: s.opt.Vocabulary, EntityTypes: s.opt.EntityTypes, UserNames: s.opt.Rules.UserNames(), Reflections: s.opt.Reflect}
@@ -120,7 +105,7 @@ func (s *Service) contracts() contract.Contracts {
 
 // offeredLoops returns the open loops that a model may close while it reads a batch: those below the ceiling that share a word with
 // it, the newest first.
-func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loop, error) {
+func (s *Service) offeredLoops(ctx context.Context, batch []unit.EpisodeText) ([]memory.Loop, error) {
 	list, err := s.store.Units(ctx, memory.UnitQuery{Kinds: []string{memory.KindLoop}, MaxSensitivity: s.opt.Ceiling, Limit: 1000})
 	if err != nil {
 		return nil, err
@@ -137,7 +122,7 @@ func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loo
 
 // offeredEntities returns the known entities whose names occur in a batch, so that offering them tells the model nothing that the
 // batch does not say.
-func (s *Service) offeredEntities(ctx context.Context, batch []asked) ([]unit.Entity, error) {
+func (s *Service) offeredEntities(ctx context.Context, batch []unit.EpisodeText) ([]unit.Entity, error) {
 	all, err := s.store.Entities(ctx, store.EntityQuery{Limit: 5000, MaxSensitivity: s.opt.Ceiling})
 	if err != nil {
 		return nil, err

@@ -3,11 +3,12 @@ package derive
 import (
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/search/analysis"
 )
 
 // textOf returns the lines of a batch that a model may see.
-func textOf(batch []asked) string {
+func textOf(batch []unit.EpisodeText) string {
 	var b strings.Builder
 	for _, a := range batch {
 		for _, l := range a.Lines {

@@ -83,7 +83,7 @@ func (s *Service) extractTasks(ctx context.Context, o passOptions, parked map[st
 }
 
 // extractTask returns the task to read a batch of episodes.
-func (s *Service) extractTask(batch []asked) task {
+func (s *Service) extractTask(batch []unit.EpisodeText) task {
 	h := sha256.New()
 	h.Write([]byte(s.maker()))
 	var uids []string
@@ -94,7 +94,7 @@ func (s *Service) extractTask(batch []asked) task {
 	}
 	t := task{Job: store.Job{Kind: jobExtract, Key: fmt.Sprintf("%x", h.Sum(nil)[:16]), Input: episodesInput(uids)}}
 	t.run = func(ctx context.Context) error {
-		var all []asked
+		var all []unit.EpisodeText
 		read := s.newReader()
 		for _, e := range batch {
 			if a, ok := read.episode(ctx, e.Episode); ok { // else the file has changed, and comes anew
@@ -112,7 +112,7 @@ func (s *Service) extractTask(batch []asked) task {
 
 // cachedOf returns the episodes of which nothing is cached, and of the others what the model has said. Those of files that have changed are
 // left out: they come anew.
-func (s *Service) cachedOf(ctx context.Context, episodes []memory.Episode) (unknown, known []asked, said []extracted, err error) {
+func (s *Service) cachedOf(ctx context.Context, episodes []memory.Episode) (unknown, known []unit.EpisodeText, said []extracted, err error) {
 	read := s.newReader()
 	for _, e := range episodes {
 		a, ok := read.episode(ctx, e)
@@ -178,8 +178,8 @@ func (s *Service) overdue(now time.Time, all, settled []memory.Episode) []memory
 func (s *Service) withheld(e memory.Episode) bool { return e.Sensitivity > s.opt.Ceiling }
 
 // batches groups episodes, each group of one file and short enough for one call.
-func batches(episodes []asked) [][]asked {
-	var all [][]asked
+func batches(episodes []unit.EpisodeText) [][]unit.EpisodeText {
+	var all [][]unit.EpisodeText
 	tokens := 0
 	for _, a := range episodes {
 		n := tokensOf(a.Lines)
@@ -202,35 +202,28 @@ func tokensOf(lines []unit.Line) int {
 	return n
 }
 
-// asked is an episode as the model is asked about it. Its lines are numbered from 1, however they are numbered in the file.
-type asked struct {
-	unit.EpisodeText
-	// places are the lines of the episode, relative to its first line, by the number of the line.
-	places []int
-}
-
-// episode returns an episode with the lines that a model may see. It returns false if the file has changed.
-func (r *reader) episode(ctx context.Context, e memory.Episode) (asked, bool) {
+// episode returns an episode with the lines that a model may see, by their numbers in the episode. It returns false if the file has changed.
+func (r *reader) episode(ctx context.Context, e memory.Episode) (unit.EpisodeText, bool) {
+	a := unit.EpisodeText{Episode: e}
 	file := r.document(ctx, e.Path)
 	if file == nil {
-		return asked{}, false
+		return a, false
 	}
 	lines, ok := file.Lines(e)
-	a := asked{EpisodeText: unit.EpisodeText{Episode: e}}
 	tokens := 0
 	for _, l := range lines {
 		if tokens += text.EstimateTokens(l.Text) + 4; tokens > maxEpisodeTokens {
 			break
 		}
-		a.Lines = append(a.Lines, unit.Line{Number: len(a.Lines) + 1, Speaker: l.Speaker, Text: l.Text})
-		a.places = append(a.places, l.Number-e.StartLine+1)
+		l.Number -= e.StartLine - 1
+		a.Lines = append(a.Lines, l)
 	}
 	return a, ok
 }
 
 // extractBatch asks the model about episodes, after some halvings, and stores what it says of them. A batch whose answers are invalid is
 // halved. It returns what fails in the end, with its episodes; everything else is stored then.
-func (s *Service) extractBatch(ctx context.Context, batch []asked, halvings int) (failed *invalidError, err error) {
+func (s *Service) extractBatch(ctx context.Context, batch []unit.EpisodeText, halvings int) (failed *invalidError, err error) {
 	if len(batch) == 0 {
 		return nil, nil
 	}
@@ -243,7 +236,7 @@ func (s *Service) extractBatch(ctx context.Context, batch []asked, halvings int)
 			}
 			return failed, s.applyNothing(ctx, batch)
 		}
-		parts, err = [][]asked{batch[:len(batch)/2], batch[len(batch)/2:]}, nil
+		parts, err = [][]unit.EpisodeText{batch[:len(batch)/2], batch[len(batch)/2:]}, nil
 	}
 	if failed = nil; err != nil {
 		return nil, err
@@ -262,17 +255,17 @@ func (s *Service) extractBatch(ctx context.Context, batch []asked, halvings int)
 }
 
 // single returns a batch of its own for each episode.
-func single(episodes []asked) [][]asked {
-	var all [][]asked
+func single(episodes []unit.EpisodeText) [][]unit.EpisodeText {
+	var all [][]unit.EpisodeText
 	for _, a := range episodes {
-		all = append(all, []asked{a})
+		all = append(all, []unit.EpisodeText{a})
 	}
 	return all
 }
 
 // askAbout asks the model about a batch, and stores what it says. Episodes about which it says nothing that counts are returned, to
 // be asked about again, each alone.
-func (s *Service) askAbout(ctx context.Context, batch []asked) (again []asked, err error) {
+func (s *Service) askAbout(ctx context.Context, batch []unit.EpisodeText) (again []unit.EpisodeText, err error) {
 	in, prompt, err := s.questionAbout(ctx, batch)
 	if errors.Is(err, contract.ErrNoInput) {
 		return nil, s.applyExtracted(ctx, batch, make([]extracted, len(batch)), used{})
@@ -288,25 +281,22 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (again []asked, e
 	if err != nil {
 		return nil, err
 	}
-	var done []asked
+	var done []unit.EpisodeText
 	var what []extracted
 	for i, x := range said.Episodes {
 		if x.Missing || x.Lost {
 			again = append(again, batch[i])
 			continue
 		}
-		one := extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims), Reflection: x.Reflection}
+		one := extracted{Mentions: x.Mentions, Claims: x.Claims, Reflection: x.Reflection}
 		done, what = append(done, batch[i]), append(what, one)
 	}
 	return again, s.applyExtracted(ctx, done, what, tokens)
 }
 
 // questionAbout returns what the model is asked about a batch. Its error is contract.ErrNoInput if there is nothing to ask about.
-func (s *Service) questionAbout(ctx context.Context, batch []asked) (in contract.ExtractInput, p contract.Prompt, err error) {
-	in = contract.ExtractInput{Model: s.modelID()}
-	for _, a := range batch {
-		in.Episodes = append(in.Episodes, a.EpisodeText)
-	}
+func (s *Service) questionAbout(ctx context.Context, batch []unit.EpisodeText) (in contract.ExtractInput, p contract.Prompt, err error) {
+	in = contract.ExtractInput{Model: s.modelID(), Episodes: batch}
 	if in.Loops, err = s.offeredLoops(ctx, batch); err == nil {
 		in.Entities, err = s.offeredEntities(ctx, batch)
 	}

@@ -285,7 +285,7 @@ func (r *reader) summaryByRule(ctx context.Context, c scope) (memory.Summary, bo
 		if !ok {
 			return memory.Summary{}, false // the file has changed, and comes anew
 		}
-		episodes = append(episodes, a.EpisodeText)
+		episodes = append(episodes, a)
 	}
 	return view.SumUp(c.name, episodes)
 }

@@ -136,7 +136,6 @@ func (s *Service) makeSummary(ctx context.Context, c scope) error {
 	c.episodes = shownEpisodes(c, in)
 	u := c.unit(result.Summary, makerModel)
 	u.Summary.InputSHA256 = input
-	u.Sensitivity, u.Trust = max(u.Sensitivity, result.Sensitivity), result.Trust
 	return s.putSummary(ctx, c, u)
 }
 
@@ -170,7 +169,7 @@ func (s *Service) summaryQuestion(ctx context.Context, c scope) (in contract.Sum
 			continue
 		}
 		tokens += n
-		fits[e.UID] = a.EpisodeText
+		fits[e.UID] = a
 	}
 	for _, e := range c.episodes {
 		if shown, ok := fits[e.UID]; ok {

@@ -158,7 +158,7 @@ func (s *source) cite(q quoted) (c citation, reason, rule string) {
 			continue
 		}
 		end := at + 1
-		if end < len(s.lines) && s.lines[end].Number == line.Number+1 {
+		if end < len(s.lines) && s.lines[end].Number <= line.Number+1 {
 			end++
 		}
 		if c, ok := s.find(q.Quote, at, end); ok {

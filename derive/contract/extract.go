@@ -43,8 +43,6 @@ type Extracted struct {
 	// Missing reports that the answer says nothing of this episode, and Lost that it had items for it and every one of them was
 	// rejected. Neither is a result: the episode must be asked about again, alone.
 	Missing, Lost bool
-	// Problems of the items of this episode, at most 10.
-	Problems []string
 }
 
 // Extract asks for entities, relations, facts and loops of a batch of episodes. It returns ErrNoInput if there is no line to show.
@@ -146,7 +144,7 @@ func (c Contracts) readEpisode(i *item, in ExtractInput, said saidEpisode, into 
 	if said.Reflection != nil {
 		target.Reflection = readReflection(e.r.item(i.at("reflection")), *said.Reflection)
 	}
-	target.Problems, target.Lost = report.Problems, report.Accepted == 0 && report.lost() > 0
+	target.Lost = report.Accepted == 0 && report.lost() > 0
 	into[id-1] = target
 	i.r.add(*report)
 }

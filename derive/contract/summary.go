@@ -37,10 +37,6 @@ type SummaryInput struct {
 type SummaryResult struct {
 	// Summary with the UIDs of the episodes that it cites.
 	Summary memory.Summary
-	// Trust is what its words are trusted with: memory.SpeakerAssistant, whoever spoke in the episodes.
-	Trust string
-	// Sensitivity is the greatest of the episodes.
-	Sensitivity memory.Sensitivity
 	// Report of the items.
 	Report Report
 }
@@ -120,7 +116,7 @@ func (in SummaryInput) words() string {
 func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryResult, error) {
 	r := newReader(NameSummary)
 	check := newWording(in.words() + "\nuser assistant\n" + strings.Join(c.UserNames, "\n"))
-	out := SummaryResult{Summary: memory.Summary{Scope: in.Scope, Key: in.Key, From: in.From, To: in.To}, Trust: memory.SpeakerAssistant}
+	out := SummaryResult{Summary: memory.Summary{Scope: in.Scope, Key: in.Key, From: in.From, To: in.To}}
 	var said struct {
 		Text   string `json:"summary_text"`
 		Events []struct {
@@ -165,9 +161,6 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 	out.Report = report
 	if err != nil {
 		return SummaryResult{Report: report}, err
-	}
-	for _, e := range in.Episodes {
-		out.Sensitivity = max(out.Sensitivity, e.Sensitivity)
 	}
 	return out, nil
 }

@@ -123,14 +123,6 @@ func TestSummaryKeepsTheEventsOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-func TestSummaryInheritsSensitivityAndNoSpeaker(t *testing.T) {
-	t.Parallel()
-	got, err := contracts.ReadSummary(summaryInput(), valid["summary"].answer, "")
-	if err != nil || got.Sensitivity != memory.Private || got.Trust != memory.SpeakerAssistant {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 func TestSummaryOfAPersonHasNotes(t *testing.T) {
 	t.Parallel()
 	in := contract.SummaryInput{Scope: memory.ScopePerson, Key: "abc", Name: "Dario", Episodes: []unit.EpisodeText{talk()}}

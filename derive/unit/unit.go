@@ -8,8 +8,7 @@ import (
 
 // Line is a line of an episode as a model may read it.
 type Line struct {
-	// Number of the line in the file, from 1: several lines may have the number of one line of a transcript. A prompt counts those that it
-	// shows.
+	// Number of the line in the file or the episode, from 1: several lines may have the number of one line of a transcript.
 	Number int
 	// Speaker of the line: one of the constants memory.Speaker..., or the name of somebody else.
 	Speaker string

@@ -40,15 +40,18 @@ type scope struct {
 	from, to string
 	// name of the person or topic; empty for other scopes.
 	name string
-	// episodes that it is made of, by time.
+	// episodes that it is made of, by time, and input, the hash of them.
 	episodes []memory.Episode
+	input    string
+	// before is the summary that there is, the zero value if there is none.
+	before memory.Unit
 }
 
 // uid returns the UID of the summary.
 func (c scope) uid() string { return vocab.UnitUID(memory.KindSummary, c.kind, c.key) }
 
-// inputSHA returns the hash of what the summary is made of.
-func (c scope) inputSHA() [32]byte {
+// inputOf returns the hash of what a summary of the scope is made of.
+func (c scope) inputOf() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s\n", c.kind, c.key)
 	for _, e := range c.episodes {
@@ -57,53 +60,29 @@ func (c scope) inputSHA() [32]byte {
 			fmt.Fprintln(h, e.Sensitivity)
 		}
 	}
-	return [32]byte(h.Sum(nil))
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// sensitivity returns the greatest sensitivity of the episodes.
-func (c scope) sensitivity() memory.Sensitivity {
+// greatest returns the greatest sensitivity of episodes.
+func greatest(episodes []memory.Episode) memory.Sensitivity {
 	most := memory.Normal
-	for _, e := range c.episodes {
+	for _, e := range episodes {
 		most = max(most, e.Sensitivity)
 	}
 	return most
 }
 
-// newest returns the time of the newest episode.
-func (c scope) newest() time.Time {
-	var at time.Time
-	for _, e := range c.episodes {
-		if e.OccurredAt.After(at) {
-			at = e.OccurredAt
-		}
-	}
-	return at
-}
-
-// unit returns the summary as a unit.
-func (c scope) unit(summary memory.Summary, source string) memory.Unit {
-	summary.Scope, summary.Key, summary.InputSHA256 = c.kind, c.key, fmt.Sprintf("%x", c.inputSHA())
-	summary.From, summary.To = c.from, c.to
-	u := memory.Unit{
-		UID: c.uid(), Kind: memory.KindSummary, State: memory.StateValidated, OccurredAt: c.newest(), Source: source,
-		Trust: memory.SpeakerAssistant, Confidence: 0.7, Sensitivity: c.sensitivity(), Summary: &summary,
-	}
-	for _, e := range c.episodes {
-		u.Salience = max(u.Salience, e.Salience)
-	}
-	return u
-}
-
-// episodeUIDs returns the UIDs of the episodes.
-func (c scope) episodeUIDs() []string {
+// uidsOf returns the UIDs of episodes.
+func uidsOf(episodes []memory.Episode) []string {
 	var uids []string
-	for _, e := range c.episodes {
+	for _, e := range episodes {
 		uids = append(uids, e.UID)
 	}
 	return uids
 }
 
-// scopes returns what there are summaries of, with the episodes up to a ceiling. What has no episodes is left out.
+// scopes returns what there are summaries of, with the episodes up to a ceiling. What has no episodes, and what people have had forgotten, is left
+// out.
 func (s *Service) scopes(ctx context.Context, now time.Time, ceiling memory.Sensitivity) ([]scope, error) {
 	start := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	all := []scope{{kind: memory.ScopeRolling, key: fmt.Sprintf("%dd", rollingDays), from: day(start.AddDate(0, 0, 1-rollingDays)), to: day(start)}}
@@ -136,7 +115,20 @@ func (s *Service) scopes(ctx context.Context, now time.Time, ceiling memory.Sens
 		}
 	}
 	about, err := s.aboutScopes(ctx, now, ceiling)
-	all = slices.DeleteFunc(append(all, about...), func(c scope) bool { return len(c.episodes) == 0 })
+	if err != nil {
+		return nil, err
+	}
+	have, err := s.summaryUnits(ctx)
+	forgotten := map[string]bool{}
+	for _, d := range s.recall().decisions {
+		forgotten[d.Target] = forgotten[d.Target] || d.Verb == unit.DecideForget
+	}
+	all = slices.DeleteFunc(append(all, about...), func(c scope) bool {
+		return len(c.episodes) == 0 || forgotten[resolve.SummaryKey(c.kind, c.key)]
+	})
+	for i := range all {
+		all[i].input, all[i].before = all[i].inputOf(), have[all[i].uid()]
+	}
 	return all, err
 }
 
@@ -209,37 +201,38 @@ func (s *Service) summaryUnits(ctx context.Context) (map[string]memory.Unit, err
 // summarize makes the summaries by rule whose episodes have changed. Those of a model and those that a person has pinned stay; what user
 // and assistant are about together is left to a model.
 func (s *Service) summarize(ctx context.Context, now time.Time) error {
+	if err := s.raiseStale(ctx, now.Location()); err != nil {
+		return err
+	}
 	scopes, err := s.scopes(ctx, now, memory.Private)
-	if err != nil {
-		return err
-	}
-	have, err := s.summaryUnits(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.raiseStale(ctx, have, now.Location()); err != nil {
-		return err
-	}
-	read, forgotten := s.newReader(), s.forgottenSummaries()
+	read := s.newReader()
 	for _, c := range scopes {
-		before, known := have[c.uid()]
-		if c.kind == memory.ScopeRelationship || forgotten[resolve.SummaryKey(c.kind, c.key)] || known && (before.Pinned || before.Source == makerModel && s.asksModel() || before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) && !before.Summary.Stale) {
+		before := c.before.Summary
+		if c.kind == memory.ScopeRelationship || c.before.Pinned || c.before.Source == makerModel && s.asksModel() ||
+			before != nil && before.InputSHA256 == c.input && !before.Stale {
 			continue
 		}
-		summary, ok := read.summaryByRule(ctx, c)
-		if !ok {
+		var episodes []unit.EpisodeText
+		for _, e := range c.episodes {
+			if a, ok := read.episode(ctx, e); ok {
+				episodes = append(episodes, a)
+			}
+		}
+		summary, ok := view.SumUp(c.name, episodes)
+		if !ok || len(episodes) < len(c.episodes) { // a file that has changed comes anew
 			continue
 		}
-		if err := s.putSummary(ctx, c, c.unit(summary, makerRule)); err != nil {
+		if err := s.putSummary(ctx, c, summary, makerRule); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // raiseStale gives each stale summary the greatest sensitivity of its days until it is made anew: what it was made of has changed, and
 // may be private now.
-func (s *Service) raiseStale(ctx context.Context, have map[string]memory.Unit, zone *time.Location) error {
+func (s *Service) raiseStale(ctx context.Context, zone *time.Location) error {
+	have, err := s.summaryUnits(ctx)
 	for _, u := range have {
 		if !u.Summary.Stale || u.Sensitivity == memory.Secret {
 			continue
@@ -250,42 +243,29 @@ func (s *Service) raiseStale(ctx context.Context, have map[string]memory.Unit, z
 		if err != nil {
 			return err
 		}
-		if most := (scope{episodes: episodes}).sensitivity(); most > u.Sensitivity {
+		if most := greatest(episodes); most > u.Sensitivity {
 			s.remember(func(st *state) { st.viewsStale = true })
 			if err := s.store.RaiseSummary(ctx, u.UID, most); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return err
 }
 
-// forgottenSummaries returns the keys of the summaries that people have had forgotten.
-func (s *Service) forgottenSummaries() map[string]bool {
-	keys := map[string]bool{}
-	for _, d := range s.recall().decisions {
-		if d.Verb == unit.DecideForget && d.Kind == memory.KindSummary {
-			keys[d.Target] = true
-		}
-	}
-	return keys
-}
-
-// putSummary writes a summary. The store applies what people have decided about it.
-func (s *Service) putSummary(ctx context.Context, c scope, u memory.Unit) error {
+// putSummary writes a summary of a scope. The store applies what people have decided about it.
+func (s *Service) putSummary(ctx context.Context, c scope, summary memory.Summary, source string) error {
 	s.remember(func(st *state) { st.viewsStale = true })
-	return s.store.PutSummary(ctx, u, c.episodeUIDs(), "claims")
-}
-
-// summaryByRule returns the summary that the rules make of a scope. It returns false if there is nothing to quote.
-func (r *reader) summaryByRule(ctx context.Context, c scope) (memory.Summary, bool) {
-	var episodes []unit.EpisodeText
-	for _, e := range c.episodes {
-		a, ok := r.episode(ctx, e)
-		if !ok {
-			return memory.Summary{}, false // the file has changed, and comes anew
-		}
-		episodes = append(episodes, a)
+	summary.Scope, summary.Key, summary.From, summary.To, summary.InputSHA256 = c.kind, c.key, c.from, c.to, c.input
+	u := memory.Unit{
+		UID: c.uid(), Kind: memory.KindSummary, State: memory.StateValidated, Source: source, Trust: memory.SpeakerAssistant, Confidence: 0.7,
+		Sensitivity: greatest(c.episodes), Summary: &summary,
 	}
-	return view.SumUp(c.name, episodes)
+	for _, e := range c.episodes {
+		u.Salience = max(u.Salience, e.Salience)
+		if e.OccurredAt.After(u.OccurredAt) {
+			u.OccurredAt = e.OccurredAt
+		}
+	}
+	return s.store.PutSummary(ctx, u, uidsOf(c.episodes), "claims")
 }

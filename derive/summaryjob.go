@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"kioku/derive/contract"
-	"kioku/derive/resolve"
 	"kioku/derive/store"
 	"kioku/derive/unit"
 	"kioku/derive/vocab"
@@ -41,38 +40,23 @@ func (s *Service) summaryTasks(ctx context.Context, _ passOptions, parked map[st
 
 // task returns the task to make a summary, without what it does.
 func (c scope) task() task {
-	return task{Job: store.Job{Kind: jobSummary, Key: c.kind + ":" + c.key, Input: "{}", InputSHA256: c.inputSHA()}}
+	return task{Job: store.Job{Kind: jobSummary, Key: c.kind + ":" + c.key, Input: fmt.Sprintf(`{"input":%q}`, c.input)}}
 }
 
 // dueSummaries returns the summaries whose episodes have changed, unless the last one, or the last attempt that failed, is too new.
 func (s *Service) dueSummaries(ctx context.Context, parked map[string]store.Job) ([]scope, error) {
-	now := s.opt.Now()
+	now, jobs := s.opt.Now(), map[string]int{}
 	scopes, err := s.scopes(ctx, now, s.opt.Ceiling)
-	if err != nil {
-		return nil, err
-	}
-	have, err := s.summaryUnits(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var due []scope
-	jobs, forgotten := map[string]int{}, s.forgottenSummaries()
-	for _, c := range scopes {
-		before, known := have[c.uid()]
-		byPerson := known && (before.Pinned || before.Source != makerModel && before.Source != makerRule)
+	return slices.DeleteFunc(scopes, func(c scope) bool {
 		failed, isParked := parked[c.task().id()]
-		switch {
-		case forgotten[resolve.SummaryKey(c.kind, c.key)], byPerson, known && before.Source == makerModel && !summaryIsDue(now, c, before),
-			isParked && (failed.InputSHA256 == c.inputSHA() || now.Sub(failed.ParkedAt) < pauseOf(c)):
-			continue
-		case c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic:
-			if jobs[c.kind]++; jobs[c.kind] > maxAboutJobs {
-				continue
-			}
+		byPerson := c.before.Pinned || c.before.Source != "" && c.before.Source != makerModel && c.before.Source != makerRule
+		if byPerson || c.before.Source == makerModel && !summaryIsDue(now, c) ||
+			isParked && (failed.Input == c.task().Input || now.Sub(failed.ParkedAt) < pauseOf(c)) {
+			return true
 		}
-		due = append(due, c)
-	}
-	return due, nil
+		jobs[c.kind]++
+		return jobs[c.kind] > maxAboutJobs && (c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic)
+	}), err
 }
 
 // pauseOf returns the least time between two summaries of a scope.
@@ -87,9 +71,9 @@ func pauseOf(c scope) time.Duration {
 }
 
 // summaryIsDue reports whether a summary of the model is made again.
-func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
-	age := now.Sub(before.ChangedAt)
-	if before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) || age < pauseOf(c) {
+func summaryIsDue(now time.Time, c scope) bool {
+	age := now.Sub(c.before.ChangedAt)
+	if c.before.Summary.InputSHA256 == c.input || age < pauseOf(c) {
 		return false
 	}
 	if c.kind != memory.ScopeRolling || age >= rollingWait {
@@ -97,7 +81,7 @@ func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
 	}
 	fresh := 0
 	for _, e := range c.episodes {
-		if e.OccurredAt.After(before.OccurredAt) {
+		if e.OccurredAt.After(c.before.OccurredAt) {
 			fresh++
 		}
 	}
@@ -126,17 +110,16 @@ func (s *Service) makeSummary(ctx context.Context, c scope) error {
 			return result.Report, err
 		})
 		if err == nil {
-			err = s.store.PutAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input, answer, c.episodeUIDs(), tokens.in, tokens.out)
+			err = s.store.PutAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input, answer, uidsOf(c.episodes), tokens.in, tokens.out)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	input := fmt.Sprintf("%x", c.inputSHA())
-	c.episodes = shownEpisodes(c, in)
-	u := c.unit(result.Summary, makerModel)
-	u.Summary.InputSHA256 = input
-	return s.putSummary(ctx, c, u)
+	c.episodes = slices.DeleteFunc(slices.Clone(c.episodes), func(e memory.Episode) bool { // those that were shown
+		return !slices.ContainsFunc(in.Episodes, func(shown unit.EpisodeText) bool { return shown.UID == e.UID })
+	})
+	return s.putSummary(ctx, c, result.Summary, makerModel)
 }
 
 // cachedSummary returns what the model has said to the same question before, nil if that is not known.
@@ -176,11 +159,8 @@ func (s *Service) summaryQuestion(ctx context.Context, c scope) (in contract.Sum
 			in.Episodes = append(in.Episodes, shown)
 		}
 	}
-	have, err := s.summaryUnits(ctx)
-	if before, ok := have[c.uid()]; ok && before.Source == makerModel {
-		in.HadEvents = len(before.Summary.Events) > 0
-	}
-	if err == nil && c.name != "" {
+	in.HadEvents = c.before.Source == makerModel && len(c.before.Summary.Events) > 0
+	if c.name != "" {
 		in.Facts, err = s.factsAbout(ctx, c.key)
 	}
 	if err == nil {
@@ -204,13 +184,4 @@ func (s *Service) factsAbout(ctx context.Context, entity string) ([]string, erro
 	}
 	slices.Sort(facts)
 	return facts[:min(len(facts), maxFacts)], err
-}
-
-// shownEpisodes returns the episodes of a scope that a question shows.
-func shownEpisodes(c scope, in contract.SummaryInput) []memory.Episode {
-	shown := map[string]bool{}
-	for _, e := range in.Episodes {
-		shown[e.UID] = true
-	}
-	return slices.DeleteFunc(slices.Clone(c.episodes), func(e memory.Episode) bool { return !shown[e.UID] })
 }

@@ -9,8 +9,8 @@ import (
 // Park keeps a job for people, in place of one of its kind and key.
 func (d *Store) Park(ctx context.Context, j Job) error {
 	return d.write(ctx, fmt.Sprintf("park %s %s", j.Kind, j.Key), func(t *txn) {
-		t.exec("INSERT OR REPLACE INTO parked (kind, key, input, input_sha256, error_class, last_error, parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			j.Kind, j.Key, cmp.Or(j.Input, "{}"), j.InputSHA256[:], j.ErrorClass, j.LastError, d.now().UnixMicro())
+		t.exec("INSERT OR REPLACE INTO parked (kind, key, input, error_class, last_error, parked_at) VALUES (?, ?, ?, ?, ?, ?)",
+			j.Kind, j.Key, cmp.Or(j.Input, "{}"), j.ErrorClass, j.LastError, d.now().UnixMicro())
 	})
 }
 
@@ -18,10 +18,10 @@ func (d *Store) Park(ctx context.Context, j Job) error {
 func (d *Store) Parked(ctx context.Context, limit int) (jobs []Job, err error) {
 	err = d.read(ctx, "list parked jobs", func(t *txn) {
 		jobs = nil
-		t.each(`SELECT id, kind, key, input, input_sha256, error_class, last_error, parked_at FROM parked
+		t.each(`SELECT id, kind, key, input, error_class, last_error, parked_at FROM parked
 			ORDER BY parked_at DESC, id DESC LIMIT ?`, []any{limit}, func(scan func(...any)) {
 			var j Job
-			scan(&j.ID, &j.Kind, &j.Key, &j.Input, (*hash)(&j.InputSHA256), &j.ErrorClass, &j.LastError, instant{&j.ParkedAt})
+			scan(&j.ID, &j.Kind, &j.Key, &j.Input, &j.ErrorClass, &j.LastError, instant{&j.ParkedAt})
 			jobs = append(jobs, j)
 		})
 	})

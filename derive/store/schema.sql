@@ -291,7 +291,6 @@ CREATE TABLE parked (
   kind         TEXT    NOT NULL,
   key          TEXT    NOT NULL, -- tells jobs of a kind apart
   input        TEXT    NOT NULL CHECK (json_valid(input)), -- JSON
-  input_sha256 BLOB    NOT NULL, -- of what the answer depends on
   error_class  TEXT    NOT NULL,
   last_error   TEXT    NOT NULL,
   parked_at    INTEGER NOT NULL,

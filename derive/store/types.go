@@ -45,10 +45,8 @@ type Job struct {
 	ID int64
 	// Kind is "extract" or "summary"; Key tells jobs of a kind apart.
 	Kind, Key string
-	// Input is JSON.
+	// Input is JSON: what the answer depends on.
 	Input string
-	// InputSHA256 is the hash of what the answer depends on.
-	InputSHA256 [32]byte
 	// ErrorClass ("contract", "refused" ...) and LastError, with the raw answer, bounded and without secrets.
 	ErrorClass, LastError string
 	// ParkedAt is when it was parked.

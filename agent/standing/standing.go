@@ -33,7 +33,7 @@ var (
 )
 
 // Entries returns the entries of a Markdown text that are standing instructions or preferences, in their order: all entries under a
-// heading such as "Preferences", and short ones that say so (see [vocab.IsStanding]). What gives orders to a program that reads notes
+// heading such as "Preferences", and short ones that say so. What gives orders to a program that reads notes
 // is not among them, nor are tasks, quotations, tables and code.
 func Entries(markdown string) []Entry {
 	_, front, _ := text.FrontMatterBlock(markdown) // which is 0 if there is none
@@ -77,7 +77,7 @@ func (r *reader) readLine(line string) {
 		r.end()
 		if level := len(m[1]); r.under == 0 || level <= r.under {
 			r.under = 0
-			if vocab.IsStandingHeading(m[2]) {
+			if isStandingHeading(m[2]) {
 				r.under = level
 			}
 		}
@@ -96,7 +96,7 @@ func (r *reader) end() {
 	said := strings.ReplaceAll(r.entry.Text, "\n", " ")
 	switch {
 	case said == "", task.MatchString(said):
-	case r.under > 0, utf8.RuneCountInString(said) <= maxChars && vocab.IsStanding(said):
+	case r.under > 0, utf8.RuneCountInString(said) <= maxChars && isStanding(said):
 		if !vocab.OrdersProgram(said) {
 			r.found = append(r.found, r.entry)
 		}

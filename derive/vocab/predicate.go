@@ -178,3 +178,12 @@ func (v *Vocabulary) Slot(predicate string) string {
 	}
 	return predicate
 }
+
+// preferences are the predicates of facts about what somebody wants.
+var preferences = map[string]bool{
+	"likes": true, "dislikes": true, "prefers": true, "avoids": true, "preferred_language_is": true, "preferred_input_style_is": true,
+	"constraint_is": true, "is_addressed_as": true, "habit": true,
+}
+
+// IsPreference reports whether facts with a predicate are preferences.
+func IsPreference(predicate string) bool { return preferences[predicate] }

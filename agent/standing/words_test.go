@@ -1,10 +1,6 @@
-package vocab_test
+package standing
 
-import (
-	"testing"
-
-	"kioku/derive/vocab"
-)
+import "testing"
 
 func TestIsStanding(t *testing.T) {
 	t.Parallel()
@@ -23,7 +19,7 @@ func TestIsStanding(t *testing.T) {
 		},
 	} {
 		for _, line := range lines {
-			if got := vocab.IsStanding(line); got != want {
+			if got := isStanding(line); got != want {
 				t.Errorf("%q: %t", line, got)
 			}
 		}
@@ -36,7 +32,7 @@ func TestIsStandingHeading(t *testing.T) {
 		"Preferences": true, "How Rin wants answers": true, "House rules": true, "Vorlieben": true, "Préférences": true, "好み": true, "偏好": true,
 		"Decisions": false, "Ruler": false, "About Rin": false, "連絡先": false,
 	} {
-		if got := vocab.IsStandingHeading(title); got != want {
+		if got := isStandingHeading(title); got != want {
 			t.Errorf("%q: %t", title, got)
 		}
 	}

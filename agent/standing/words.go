@@ -1,4 +1,4 @@
-package vocab
+package standing
 
 import (
 	"regexp"
@@ -84,9 +84,9 @@ func (p phrases) begin(words []word) bool {
 	})
 }
 
-// IsStanding reports whether a sentence or an item of a list is an instruction or a preference that holds until it is taken back, in
+// isStanding reports whether a sentence or an item of a list is an instruction or a preference that holds until it is taken back, in
 // the nine languages that texts are analysed in, Japanese or Chinese: "Always format code", "I am vegetarian".
-func IsStanding(s string) bool {
+func isStanding(s string) bool {
 	line := plainLine(s)
 	for words := wordsIn(line); len(words) > 0; words = words[1:] {
 		if words[0].first && standingStarts.begin(words) || standingWords.begin(words) {
@@ -96,8 +96,8 @@ func IsStanding(s string) bool {
 	return hasWide(line) && (containsPart(line, standingParts) || standingFirst.MatchString(line))
 }
 
-// IsStandingHeading reports whether what a heading stands above are standing instructions and preferences.
-func IsStandingHeading(title string) bool {
+// isStandingHeading reports whether what a heading stands above are standing instructions and preferences.
+func isStandingHeading(title string) bool {
 	line := plainLine(title)
 	for words := wordsIn(line); len(words) > 0; words = words[1:] {
 		if standingHeadings.begin(words) {
@@ -150,12 +150,3 @@ func hasWide(line string) bool {
 func containsPart(line string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(line, part) })
 }
-
-// preferences are the predicates of facts about what somebody wants.
-var preferences = map[string]bool{
-	"likes": true, "dislikes": true, "prefers": true, "avoids": true, "preferred_language_is": true, "preferred_input_style_is": true,
-	"constraint_is": true, "is_addressed_as": true, "habit": true,
-}
-
-// IsPreference reports whether facts with a predicate are preferences.
-func IsPreference(predicate string) bool { return preferences[predicate] }

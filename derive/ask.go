@@ -43,17 +43,17 @@ func (e *invalidError) Unwrap() error { return e.err }
 // errBudget is wrapped by the error of a question that was not asked because the budget is used up.
 var errBudget = errors.New("the budget for derivation is used up")
 
-// ask asks the model, once more if the answer is invalid. read reads an answer that ended for the reason stop. It returns an *invalidError
-// if it still is, an error that wraps errBudget, or the error of the call.
-func (s *Service) ask(ctx context.Context, p contract.Prompt, read func(answer, stop string) (contract.Report, error)) (total used, err error) {
-	l := &ledger{s: s, ctx: context.WithoutCancel(ctx), now: s.opt.Now(), purpose: p.Purpose}
+// askModel asks the model, once more if the answer is invalid. It returns what was said with the text of the answer, an *invalidError if the answer
+// still is invalid, an error that wraps errBudget, or the error of the call.
+func askModel[T any](ctx context.Context, s *Service, q contract.Question[T]) (said T, answer string, total used, err error) {
+	l := &ledger{s: s, ctx: context.WithoutCancel(ctx), now: s.opt.Now(), purpose: q.Purpose}
 	err = ask.Ask(ctx, ask.Question{
-		Request: p.Request(),
+		Request: q.Request(),
 		Call: func(ctx context.Context, req llm.Request) (resp llm.Response, err error) {
 			if err := checkBody(req); err != nil {
 				return resp, err
 			}
-			if s.opt.Turns != nil && (p.Purpose == jobExtract || p.Purpose == jobSummary) { // a search cannot wait for a turn
+			if s.opt.Turns != nil && (q.Purpose == jobExtract || q.Purpose == jobSummary) { // a search cannot wait for a turn
 				leave, err := enter(ctx, s.opt.Turns)
 				if err != nil {
 					return resp, err
@@ -62,8 +62,10 @@ func (s *Service) ask(ctx context.Context, p contract.Prompt, read func(answer, 
 			}
 			return ask.Call(ctx, l, req, s.generateAnswer)
 		},
-		Read: func(resp llm.Response) error {
-			report, err := read(resp.Message.Text, resp.Stop)
+		Read: func(resp llm.Response) (err error) {
+			var report contract.Report
+			answer = resp.Message.Text
+			said, report, err = q.Read(answer, resp.Stop)
 			s.countRejected(ctx, report)
 			return err
 		},
@@ -74,7 +76,7 @@ func (s *Service) ask(ctx context.Context, p contract.Prompt, read func(answer, 
 	} else if llm.KindOf(err) == llm.KindOverflow {
 		err = &invalidError{class: classTooLong, err: err}
 	}
-	return l.used, errors.Join(err, l.err)
+	return said, answer, l.used, errors.Join(err, l.err)
 }
 
 // ledger counts the tokens of the calls for one question, also if that is given up.

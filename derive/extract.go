@@ -266,24 +266,20 @@ func single(episodes []unit.EpisodeText) [][]unit.EpisodeText {
 // askAbout asks the model about a batch, and stores what it says. Episodes about which it says nothing that counts are returned, to
 // be asked about again, each alone.
 func (s *Service) askAbout(ctx context.Context, batch []unit.EpisodeText) (again []unit.EpisodeText, err error) {
-	in, prompt, err := s.questionAbout(ctx, batch)
+	q, err := s.questionAbout(ctx, batch)
 	if errors.Is(err, contract.ErrNoInput) {
 		return nil, s.applyExtracted(ctx, batch, make([]extracted, len(batch)), used{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	var said contract.Extraction
-	tokens, err := s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
-		said, err = s.contracts().ReadExtract(in, answer, stop)
-		return said.Report, err
-	})
+	said, _, tokens, err := askModel(ctx, s, q)
 	if err != nil {
 		return nil, err
 	}
 	var done []unit.EpisodeText
 	var what []extracted
-	for i, x := range said.Episodes {
+	for i, x := range said {
 		if x.Missing || x.Lost {
 			again = append(again, batch[i])
 			continue
@@ -295,13 +291,13 @@ func (s *Service) askAbout(ctx context.Context, batch []unit.EpisodeText) (again
 }
 
 // questionAbout returns what the model is asked about a batch. Its error is contract.ErrNoInput if there is nothing to ask about.
-func (s *Service) questionAbout(ctx context.Context, batch []unit.EpisodeText) (in contract.ExtractInput, p contract.Prompt, err error) {
-	in = contract.ExtractInput{Model: s.modelID(), Episodes: batch}
-	if in.Loops, err = s.offeredLoops(ctx, batch); err == nil {
-		in.Entities, err = s.offeredEntities(ctx, batch)
+func (s *Service) questionAbout(ctx context.Context, batch []unit.EpisodeText) (q contract.Question[[]contract.Extracted], err error) {
+	in := contract.ExtractInput{Model: s.modelID(), Episodes: batch}
+	if in.Loops, err = s.offeredLoops(ctx, batch); err != nil {
+		return q, err
 	}
-	if err == nil {
-		p, err = s.contracts().Extract(in)
+	if in.Entities, err = s.offeredEntities(ctx, batch); err != nil {
+		return q, err
 	}
-	return in, p, err
+	return s.contracts().Extract(in)
 }

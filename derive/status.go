@@ -184,9 +184,9 @@ func (s *Service) Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, 
 		e.TokensIn, e.TokensOut = e.TokensIn+llm.RequestTokens(p.Request()), e.TokensOut+p.MaxTokens
 	}
 	for _, batch := range batches(unknown) {
-		_, prompt, err := s.questionAbout(ctx, batch)
+		q, err := s.questionAbout(ctx, batch)
 		if err == nil {
-			add(prompt, 0)
+			add(q.Prompt, 0)
 		} else if !errors.Is(err, contract.ErrNoInput) {
 			return e, err
 		}
@@ -200,17 +200,17 @@ func (s *Service) Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, 
 		return e, err
 	}
 	for _, c := range due {
-		in, prompt, err := s.summaryQuestion(ctx, c)
+		_, q, err := s.summaryQuestion(ctx, c)
 		if errors.Is(err, contract.ErrNoInput) {
 			continue
 		}
 		if err != nil {
 			return e, err
 		}
-		if known, err := s.cachedSummary(ctx, in, prompt); err != nil {
+		if _, known, err := s.cachedSummary(ctx, q); err != nil {
 			return e, err
-		} else if known == nil {
-			add(prompt, 1)
+		} else if !known {
+			add(q.Prompt, 1)
 		}
 	}
 	if limit := s.opt.MaxTokensPerDay; limit > 0 && e.Calls > 0 {

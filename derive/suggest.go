@@ -31,18 +31,12 @@ func (s *Service) Wordings(ctx context.Context, message string, turns []memory.T
 	if err := s.mayAsk(); err != nil {
 		return nil, err
 	}
-	contracts := s.contracts()
-	in := contract.ExpandInput{Message: message, Turns: turns, Now: now}
-	prompt, err := contracts.Expand(in)
+	q, err := s.contracts().Expand(contract.ExpandInput{Message: message, Turns: turns, Now: now})
 	if err != nil {
 		return nil, err
 	}
-	var expanded contract.Expansion
-	_, err = s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
-		expanded, err = contracts.ReadExpand(in, answer, stop)
-		return expanded.Report, err
-	})
-	return expanded.Queries, err
+	queries, _, _, err := askModel(ctx, s, q)
+	return queries, err
 }
 
 // Choose asks the model which passages answer a message with the conversation before it, and returns their places, best first.
@@ -50,22 +44,17 @@ func (s *Service) Choose(ctx context.Context, message string, turns []memory.Tur
 	if err := s.mayAsk(); err != nil {
 		return nil, err
 	}
-	contracts := s.contracts()
 	in := contract.RerankInput{Message: message, Turns: turns}
 	for _, h := range passages {
 		in.Candidates = append(in.Candidates, contract.Candidate{Date: h.Date, Path: h.Path, Text: h.Snippet})
 	}
-	prompt, err := contracts.Rerank(in)
+	q, err := s.contracts().Rerank(in)
 	if err != nil {
 		return nil, err
 	}
-	var ranking contract.Reranking
-	_, err = s.ask(ctx, prompt, func(answer, stop string) (report contract.Report, err error) {
-		ranking, err = contracts.ReadRerank(in, answer, stop)
-		return ranking.Report, err
-	})
-	places := make([]int, 0, len(ranking.Ranked))
-	for _, r := range ranking.Ranked {
+	ranked, _, _, err := askModel(ctx, s, q)
+	places := make([]int, 0, len(ranked))
+	for _, r := range ranked {
 		places = append(places, r.Index)
 	}
 	return places, err

@@ -12,6 +12,7 @@ import (
 	"kioku/derive/store"
 	"kioku/derive/unit"
 	"kioku/derive/vocab"
+	"kioku/llm"
 	"kioku/memory"
 )
 
@@ -90,55 +91,42 @@ func summaryIsDue(now time.Time, c scope) bool {
 
 // makeSummary asks the model for a summary and stores it, unless the episodes have changed meanwhile. An answer that is cached costs no call.
 func (s *Service) makeSummary(ctx context.Context, c scope) error {
-	in, prompt, err := s.summaryQuestion(ctx, c)
+	shown, q, err := s.summaryQuestion(ctx, c)
 	if errors.Is(err, contract.ErrNoInput) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	result, err := s.cachedSummary(ctx, in, prompt)
+	summary, known, err := s.cachedSummary(ctx, q)
+	if err == nil && !known {
+		var answer string
+		var tokens used
+		if summary, answer, tokens, err = askModel(ctx, s, q); err == nil {
+			err = s.store.PutAnswer(ctx, contract.NameSummary, s.modelID(), q.Input, answer, uidsOf(c.episodes), tokens.in, tokens.out)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if result == nil {
-		result = &contract.SummaryResult{}
-		answer := ""
-		tokens, err := s.ask(ctx, prompt, func(text, stop string) (report contract.Report, err error) {
-			*result, err = s.contracts().ReadSummary(in, text, stop)
-			answer = text
-			return result.Report, err
-		})
-		if err == nil {
-			err = s.store.PutAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input, answer, uidsOf(c.episodes), tokens.in, tokens.out)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	c.episodes = slices.DeleteFunc(slices.Clone(c.episodes), func(e memory.Episode) bool { // those that were shown
-		return !slices.ContainsFunc(in.Episodes, func(shown unit.EpisodeText) bool { return shown.UID == e.UID })
-	})
-	return s.putSummary(ctx, c, result.Summary, makerModel)
+	c.episodes = shown
+	return s.putSummary(ctx, c, summary, makerModel)
 }
 
-// cachedSummary returns what the model has said to the same question before, nil if that is not known.
-func (s *Service) cachedSummary(ctx context.Context, in contract.SummaryInput, prompt contract.Prompt) (*contract.SummaryResult, error) {
-	answer, err := s.store.CachedAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input)
+// cachedSummary returns what the model has said to the same question before, and false if that is not known, or of another contract.
+func (s *Service) cachedSummary(ctx context.Context, q contract.Question[memory.Summary]) (memory.Summary, bool, error) {
+	answer, err := s.store.CachedAnswer(ctx, contract.NameSummary, s.modelID(), q.Input)
 	if err != nil || answer == "" {
-		return nil, err
+		return memory.Summary{}, false, err
 	}
-	result, err := s.contracts().ReadSummary(in, answer, "end")
-	if err != nil {
-		return nil, nil // of another version of the contract
-	}
-	return &result, nil
+	summary, _, err := q.Read(answer, llm.StopEnd)
+	return summary, err == nil, nil
 }
 
 // summaryQuestion returns what the model is asked about a scope: the most salient and then the newest episodes that fit, in the order
 // of time, and the facts about a person or topic. Its error is contract.ErrNoInput if there is nothing to ask about.
-func (s *Service) summaryQuestion(ctx context.Context, c scope) (in contract.SummaryInput, p contract.Prompt, err error) {
-	in = contract.SummaryInput{Scope: c.kind, Key: c.key, From: c.from, To: c.to, Name: c.name}
+func (s *Service) summaryQuestion(ctx context.Context, c scope) (shown []memory.Episode, q contract.Question[memory.Summary], err error) {
+	in := contract.SummaryInput{Scope: c.kind, Key: c.key, From: c.from, To: c.to, Name: c.name}
 	chosen := slices.Clone(c.episodes)
 	slices.SortStableFunc(chosen, func(a, b memory.Episode) int {
 		return cmp.Or(cmp.Compare(b.Salience, a.Salience), b.OccurredAt.Compare(a.OccurredAt))
@@ -155,18 +143,18 @@ func (s *Service) summaryQuestion(ctx context.Context, c scope) (in contract.Sum
 		fits[e.UID] = a
 	}
 	for _, e := range c.episodes {
-		if shown, ok := fits[e.UID]; ok {
-			in.Episodes = append(in.Episodes, shown)
+		if a, ok := fits[e.UID]; ok {
+			in.Episodes, shown = append(in.Episodes, a), append(shown, e)
 		}
 	}
 	in.HadEvents = c.before.Source == makerModel && len(c.before.Summary.Events) > 0
 	if c.name != "" {
-		in.Facts, err = s.factsAbout(ctx, c.key)
+		if in.Facts, err = s.factsAbout(ctx, c.key); err != nil {
+			return nil, q, err
+		}
 	}
-	if err == nil {
-		p, err = s.contracts().Summary(in)
-	}
-	return in, p, err
+	q, err = s.contracts().Summary(in)
+	return shown, q, err
 }
 
 // maxFacts bounds the facts that a summary of a person or topic is made of.

@@ -69,19 +69,19 @@ func TestArticleSamplesOfOtherContractsAreValid(t *testing.T) {
 	if diff := cmp.Diff(&contract.Reflection{Text: "string", Emotion: "joy", Tags: []string{"仕事", "読書"}}, e.Reflection); diff != "" || err != nil {
 		t.Errorf("reflect: %v %s", err, diff)
 	}
-	expansion, err := contracts.ReadExpand(contract.ExpandInput{Message: "表層形は？", Now: now, Turns: []memory.Turn{{Speaker: "user", Text: "解決後の話"}}},
+	expansion, _, err := read(contracts.Expand(contract.ExpandInput{Message: "表層形は？", Now: now, Turns: []memory.Turn{{Speaker: "user", Text: "解決後の話"}}}))(
 		`{"expanded_queries": ["展開されたクエリ1", "展開されたクエリ2"], "detected_references": [{"type": "anaphora", "surface": "表層形", "resolved": "解決後"}]}`, "")
-	if diff := cmp.Diff([]string{"展開されたクエリ1", "展開されたクエリ2", "解決後"}, expansion.Queries); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"展開されたクエリ1", "展開されたクエリ2", "解決後"}, expansion); diff != "" || err != nil {
 		t.Errorf("expand: %v %s", err, diff)
 	}
-	ranking, err := contracts.ReadRerank(rerankInput(), `{"relevant_episodes": [{"unit_id": 12, "relevance": "high", "reason": "選択理由"}], "injection_strategy": "quote_key_parts"}`, "")
-	if diff := cmp.Diff([]contract.Ranked{{Index: 11, Relevance: contract.High, Reason: "選択理由"}}, ranking.Ranked); diff != "" || err != nil {
+	ranking, _, err := read(contracts.Rerank(rerankInput()))(`{"relevant_episodes": [{"unit_id": 12, "relevance": "high", "reason": "選択理由"}], "injection_strategy": "quote_key_parts"}`, "")
+	if diff := cmp.Diff([]contract.Ranked{{Index: 11, Relevance: contract.High, Reason: "選択理由"}}, ranking); diff != "" || err != nil {
 		t.Errorf("rerank: %v %s", err, diff)
 	}
 	week := contract.SummaryInput{Scope: memory.ScopeRelationship, Key: "2025-W50", Episodes: articleInput().Episodes}
-	summary, err := contracts.ReadSummary(week, `{"summary_text": "string", "key_events": [{"unit_id": 1, "why": "..."}], "relationship_state": "string"}`, "")
+	summary, _, err := read(contracts.Summary(week))(`{"summary_text": "string", "key_events": [{"unit_id": 1, "why": "..."}], "relationship_state": "string"}`, "")
 	want := memory.Summary{Scope: memory.ScopeRelationship, Key: "2025-W50", Text: "string", Events: []memory.KeyEvent{{EpisodeUID: "e1", Why: "..."}}, Relationship: "string"}
-	if diff := cmp.Diff(want, summary.Summary); diff != "" || err != nil {
+	if diff := cmp.Diff(want, summary); diff != "" || err != nil {
 		t.Errorf("summary: %v %s", err, diff)
 	}
 }

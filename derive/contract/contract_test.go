@@ -104,6 +104,14 @@ var readers = map[string]func(answer, stop string) outcome{
 	"reflect": func(answer, stop string) outcome { return readPart(`{"reflection": `+answer+`}`, stop) },
 }
 
+// read reads an answer to a question.
+func read[T any](q contract.Question[T], err error) func(answer, stop string) (T, contract.Report, error) {
+	if err != nil {
+		panic(err)
+	}
+	return q.Read
+}
+
 var contracts = contract.Contracts{UserNames: []string{"Haru"}}
 
 // inExtract returns an answer to extract with one episode that has the lists of an answer; those that it lacks are empty.
@@ -121,11 +129,11 @@ func inExtract(answer string) string {
 func readEpisode(in contract.ExtractInput, answer string) (contract.Extracted, contract.Report, error) {
 	c := contracts
 	c.Reflections = strings.Contains(answer, `"reflection": `)
-	x, err := c.ReadExtract(in, inExtract(answer), "")
+	x, report, err := read(c.Extract(in))(inExtract(answer), "")
 	if err != nil {
-		return contract.Extracted{}, x.Report, err
+		return contract.Extracted{}, report, err
 	}
-	return x.Episodes[0], x.Report, nil
+	return x[0], report, nil
 }
 
 // readPart reads the lists of an answer about talk. Paths of problems begin with the key of the list, or that of the reflection.
@@ -149,8 +157,8 @@ func expandInput() contract.ExpandInput {
 }
 
 func readExpand(answer, stop string) outcome {
-	x, err := contracts.ReadExpand(expandInput(), answer, stop)
-	return outcomeOf(x.Queries, x.Report, err)
+	x, report, err := read(contracts.Expand(expandInput()))(answer, stop)
+	return outcomeOf(x, report, err)
 }
 
 func rerankInput() contract.RerankInput {
@@ -162,12 +170,12 @@ func rerankInput() contract.RerankInput {
 }
 
 func readRerank(answer, stop string) outcome {
-	x, err := contracts.ReadRerank(rerankInput(), answer, stop)
+	x, report, err := read(contracts.Rerank(rerankInput()))(answer, stop)
 	var items []string
-	for _, r := range x.Ranked {
+	for _, r := range x {
 		items = append(items, fmt.Sprintf("%d %s %s", r.Index, r.Relevance, r.Reason))
 	}
-	return outcomeOf(items, x.Report, err)
+	return outcomeOf(items, report, err)
 }
 
 func summaryInput() contract.SummaryInput {
@@ -178,18 +186,18 @@ func summaryInput() contract.SummaryInput {
 }
 
 func readSummary(answer, stop string) outcome {
-	x, err := contracts.ReadSummary(summaryInput(), answer, stop)
+	x, report, err := read(contracts.Summary(summaryInput()))(answer, stop)
 	var items []string
 	if err == nil {
-		items = append(items, x.Summary.Text)
-		for _, e := range x.Summary.Events {
+		items = append(items, x.Text)
+		for _, e := range x.Events {
 			items = append(items, e.EpisodeUID+" "+e.Why)
 		}
-		if x.Summary.Relationship != "" {
-			items = append(items, "state: "+x.Summary.Relationship)
+		if x.Relationship != "" {
+			items = append(items, "state: "+x.Relationship)
 		}
 	}
-	return outcomeOf(items, x.Report, err)
+	return outcomeOf(items, report, err)
 }
 
 func extractInput() contract.ExtractInput {
@@ -199,9 +207,9 @@ func extractInput() contract.ExtractInput {
 }
 
 func readExtract(answer, stop string) outcome {
-	x, err := contracts.ReadExtract(extractInput(), answer, stop)
+	x, report, err := read(contracts.Extract(extractInput()))(answer, stop)
 	var items []string
-	for _, e := range x.Episodes {
+	for _, e := range x {
 		for _, item := range found(e.Mentions, e.Claims) {
 			items = append(items, e.Episode.UID+" "+item)
 		}
@@ -212,7 +220,7 @@ func readExtract(answer, stop string) outcome {
 			items = append(items, e.Episode.UID+" lost")
 		}
 	}
-	return outcomeOf(items, x.Report, err)
+	return outcomeOf(items, report, err)
 }
 
 // answerCase is an answer and what is read from it.

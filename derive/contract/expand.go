@@ -31,21 +31,14 @@ type ExpandInput struct {
 	Now time.Time
 }
 
-// Expansion is what a message refers to without saying it.
-type Expansion struct {
-	// Queries to search for beside the message, at most 5; those of the model first, then what references stand for.
-	Queries []string
-	// Report of the items.
-	Report Report
-}
-
 // reference is an expression of a message that stands for something else.
 type reference struct{ Type, Surface, Resolved string }
 
-// Expand asks what a message refers to. It returns ErrNoInput for a blank message.
-func (c Contracts) Expand(in ExpandInput) (Prompt, error) {
+// Expand asks what a message refers to. The answer has queries to search for beside the message, at most 5; those of the model first, then what
+// references stand for. It returns ErrNoInput for a blank message.
+func (c Contracts) Expand(in ExpandInput) (q Question[[]string], err error) {
 	if strings.TrimSpace(in.Message) == "" {
-		return Prompt{}, ErrNoInput
+		return q, ErrNoInput
 	}
 	task := `Find what the message refers to without saying it, from the conversation before it, for a search in notes.
 expanded_queries: at most 5 texts of at most 200 characters to search for beside the message itself, in the words of notes; different from the message and from each other.
@@ -54,7 +47,9 @@ detected_references: at most 10 of {"type": "anaphora" | "temporal" | "ellipsis"
 	d.line("date: %s", in.Now.Format(time.DateOnly))
 	d.turns(in.Turns)
 	d.line("message: %s", text.Shorten(cleanLine(in.Message), 4*maxTurnText))
-	return c.prompt(NameExpand, task, expandFields, 400, &d), nil
+	q.Prompt = c.prompt(NameExpand, task, expandFields, 400, &d)
+	q.read = func(r *reader, answer, stop string) []string { return readExpand(r, in, answer, stop) }
+	return q, nil
 }
 
 var (
@@ -74,9 +69,8 @@ func (d *data) turns(turns []memory.Turn) {
 	}
 }
 
-// ReadExpand reads an answer to Expand. The error is an *Error.
-func (c Contracts) ReadExpand(in ExpandInput, answer, stop string) (Expansion, error) {
-	r := newReader(NameExpand)
+// readExpand reads an answer to Expand.
+func readExpand(r *reader, in ExpandInput, answer, stop string) []string {
 	e := &expandReader{r: r, in: in, message: foldName(in.Message), seen: []string{termKey(in.Message)}}
 	for _, t := range in.Turns {
 		e.context += foldName(memory.StripRecalled(t.Text)) + "\n"
@@ -89,16 +83,12 @@ func (c Contracts) ReadExpand(in ExpandInput, answer, stop string) (Expansion, e
 		e.readQueries(said.Queries)
 		e.readReferences(said.References)
 	}
-	var err error
-	if e.out.Report, err = r.finish(); err != nil {
-		return Expansion{Report: e.out.Report}, err
-	}
 	for _, ref := range e.references {
-		if query := e.queryOf(ref); len(e.out.Queries) < maxQueries && e.isNew(query) {
-			e.out.Queries = append(e.out.Queries, query)
+		if query := e.queryOf(ref); len(e.out) < maxQueries && e.isNew(query) {
+			e.out = append(e.out, query)
 		}
 	}
-	return e.out, nil
+	return e.out
 }
 
 // expandReader reads an answer to expand.
@@ -110,7 +100,7 @@ type expandReader struct {
 	// seen are the keys of the queries so far, with that of the message.
 	seen       []string
 	references []reference
-	out        Expansion
+	out        []string
 }
 
 // isNew reports whether a query asks for something that none before it asks for, and remembers it.
@@ -134,12 +124,12 @@ func (e *expandReader) readQueries(said []string) {
 		case i.dropped:
 		case termKey(query) == "":
 			i.fail("", ReasonText, "must have words")
-		case len(e.out.Queries) == maxQueries:
+		case len(e.out) == maxQueries:
 			i.fail("", ReasonLimit, "is one too many")
 		case !e.isNew(query):
 			i.fail("", ReasonRepeated, "is the message or stands twice")
 		default:
-			e.out.Queries = append(e.out.Queries, query)
+			e.out = append(e.out, query)
 			e.r.report.Accepted++
 		}
 	}

@@ -22,14 +22,6 @@ type ExtractInput struct {
 	Model string
 }
 
-// Extraction is what an answer says about a batch of episodes.
-type Extraction struct {
-	// Episodes has one item for each episode of the input, in the same order.
-	Episodes []Extracted
-	// Report of all items.
-	Report Report
-}
-
 // Extracted is what an answer says about one episode of a batch.
 type Extracted struct {
 	// Episode of the input.
@@ -45,20 +37,13 @@ type Extracted struct {
 	Missing, Lost bool
 }
 
-// Extract asks for entities, relations, facts and loops of a batch of episodes. It returns ErrNoInput if there is no line to show.
-func (c Contracts) Extract(in ExtractInput) (Prompt, error) {
+// Extract asks for entities, relations, facts and loops of a batch of episodes. The answer has one item for each of them, in the same order;
+// those that are neither missing nor lost are done. It returns ErrNoInput if there is no line to show.
+func (c Contracts) Extract(in ExtractInput) (q Question[[]Extracted], err error) {
 	var d data
 	d.offer(in.Loops, in.Entities)
-	lines := 0
-	for n, e := range in.Episodes {
-		source := newSource(e)
-		lines += len(source.lines)
-		d.line("")
-		d.line("episode unit_id %d", n+1)
-		d.episode(source)
-	}
-	if lines == 0 {
-		return Prompt{}, ErrNoInput
+	if !d.episodes(in.Episodes) {
+		return q, ErrNoInput
 	}
 	task := "The data are episodes with their numbers. Answer {\"episodes\": [{\"unit_id\", \"entities\", \"relations\", \"facts\", \"loops\"}]}, one item for each " +
 		"episode, with the number of the episode. The numbers of lines are those of that episode, and its limits and dates are its own.\n" +
@@ -70,7 +55,9 @@ func (c Contracts) Extract(in ExtractInput) (Prompt, error) {
 		}
 		task += "\nreflection: {" + strings.Join(keys, ", ") + "} or null. " + reflectTask
 	}
-	return c.prompt(NameExtract, task, []ask.Field{list("episodes", c.episodeFields()...)}, 2000, &d), nil
+	q.Prompt = c.prompt(NameExtract, task, []ask.Field{list("episodes", c.episodeFields()...)}, 2000, &d)
+	q.read = func(r *reader, answer, stop string) []Extracted { return c.readExtract(r, in, answer, stop) }
+	return q, nil
 }
 
 // offer writes the loops and entities that an answer may refer to, before all else.
@@ -99,29 +86,22 @@ func offeredEntities(entities []unit.Entity) []unit.Entity {
 	return entities[:min(len(entities), maxOfferedEntities)]
 }
 
-// ReadExtract reads an answer to Extract. The error is an *Error: nothing of the answer may be stored. Without an error, the
-// episodes that are neither missing nor lost are done.
-func (c Contracts) ReadExtract(in ExtractInput, answer, stop string) (Extraction, error) {
-	r := newReader(NameExtract)
-	x := Extraction{Episodes: make([]Extracted, len(in.Episodes))}
-	for n := range x.Episodes {
-		x.Episodes[n] = Extracted{Episode: in.Episodes[n].Episode, Missing: true}
+// readExtract reads an answer to Extract.
+func (c Contracts) readExtract(r *reader, in ExtractInput, answer, stop string) []Extracted {
+	all := make([]Extracted, len(in.Episodes))
+	for n := range all {
+		all[n] = Extracted{Episode: in.Episodes[n].Episode, Missing: true}
 	}
 	var said struct{ Episodes []saidEpisode }
 	if r.read(answer, stop, []ask.Field{list("episodes", c.episodeFields()...)}, &said) {
 		for n, one := range said.Episodes {
-			c.readEpisode(r.nth("episodes", n), in, one, x.Episodes)
+			c.readEpisode(r.nth("episodes", n), in, one, all)
 		}
-		if !slices.ContainsFunc(x.Episodes, func(e Extracted) bool { return !e.Missing }) {
+		if !slices.ContainsFunc(all, func(e Extracted) bool { return !e.Missing }) {
 			r.invalid(ask.Problem("episodes", "must have one item for each episode").Error())
 		}
 	}
-	var err error
-	x.Report, err = r.finish()
-	if err != nil {
-		return Extraction{Report: x.Report}, err
-	}
-	return x, nil
+	return all
 }
 
 // readEpisode checks what is said of one episode, and puts it into its place. What is said of none that was offered counts for nothing.

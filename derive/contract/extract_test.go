@@ -49,8 +49,8 @@ func TestExtractMakesClaimsOfTheirEpisodes(t *testing.T) {
 	t.Parallel()
 	in := extractInput()
 	in.Episodes[0].ID, in.Episodes[0].Sensitivity = 7, memory.Private
-	x, err := contracts.ReadExtract(in, batch(part("2", "", ""), part("1", livesInPorto, callDario)), "")
-	if err != nil || len(x.Episodes) != 2 || len(x.Episodes[0].Claims) != 2 {
+	x, _, err := read(contracts.Extract(in))(batch(part("2", "", ""), part("1", livesInPorto, callDario)), "")
+	if err != nil || len(x) != 2 || len(x[0].Claims) != 2 {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	place := memory.EntityRef{Type: "PLACE", Name: "Porto"}
@@ -61,7 +61,7 @@ func TestExtractMakesClaimsOfTheirEpisodes(t *testing.T) {
 		{Kind: unit.ClaimLoop, EpisodeID: 7, EpisodeUID: "e1", Maker: "loops/1 test-model", StartLine: 5, EndLine: 5, Quote: "ダリオさんに連絡する", Speaker: memory.SpeakerUser,
 			Confidence: 0.8, At: in.Episodes[0].OccurredAt, Sensitivity: memory.Private, LoopText: "ダリオさんに連絡する", Due: "2026-11-25"},
 	}
-	if diff := cmp.Diff(want, x.Episodes[0].Claims); diff != "" {
+	if diff := cmp.Diff(want, x[0].Claims); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -70,8 +70,8 @@ func TestExtractReadsReflections(t *testing.T) {
 	t.Parallel()
 	c := contract.Contracts{Reflections: true}
 	answer := batch(strings.Replace(part("1", "", ""), `"entities"`, `"reflection": {`+reflection+`}, "entities"`, 1), strings.Replace(part("2", "", ""), `"entities"`, `"reflection": null, "entities"`, 1))
-	x, err := c.ReadExtract(extractInput(), answer, "")
-	if err != nil || x.Episodes[0].Reflection == nil || x.Episodes[0].Reflection.Salience != 0.7 || x.Episodes[1].Reflection != nil {
+	x, _, err := read(c.Extract(extractInput()))(answer, "")
+	if err != nil || x[0].Reflection == nil || x[0].Reflection.Salience != 0.7 || x[1].Reflection != nil {
 		t.Errorf("%+v, %v", x, err)
 	}
 	p, _ := c.Extract(extractInput())

@@ -27,11 +27,11 @@ func FuzzReadExtract(f *testing.F) {
 		in := extractInput()
 		c := contracts
 		c.Reflections = strings.Contains(answer, "reflection_text")
-		x, err := c.ReadExtract(in, answer, stop)
-		if (err == nil) != (len(x.Episodes) == len(in.Episodes)) {
-			t.Fatalf("%d episodes, %v", len(x.Episodes), err)
+		x, _, err := read(c.Extract(in))(answer, stop)
+		if (err == nil) != (len(x) == len(in.Episodes)) {
+			t.Fatalf("%d episodes, %v", len(x), err)
 		}
-		for i, e := range x.Episodes {
+		for i, e := range x {
 			if r := e.Reflection; r != nil && !(r.Salience >= 0 && r.Salience <= 1 && r.Confidence >= 0 && r.Confidence <= 1 && len(r.Tags) <= 8 && utf8.RuneCountInString(r.Text) <= 600) {
 				t.Fatalf("%+v", r)
 			}
@@ -47,7 +47,7 @@ func FuzzReadExtract(f *testing.F) {
 func FuzzReadExpand(f *testing.F) {
 	seeds(f, "expand")
 	f.Fuzz(func(t *testing.T, answer, stop string) {
-		if x, _ := contracts.ReadExpand(expandInput(), answer, stop); len(x.Queries) > 5 {
+		if x, _, _ := read(contracts.Expand(expandInput()))(answer, stop); len(x) > 5 {
 			t.Fatalf("%+v", x)
 		}
 	})
@@ -56,10 +56,10 @@ func FuzzReadExpand(f *testing.F) {
 func FuzzReadRerank(f *testing.F) {
 	seeds(f, "rerank")
 	f.Fuzz(func(t *testing.T, answer, stop string) {
-		x, _ := contracts.ReadRerank(rerankInput(), answer, stop)
+		x, _, _ := read(contracts.Rerank(rerankInput()))(answer, stop)
 		seen := map[int]bool{}
-		for _, r := range x.Ranked {
-			if r.Index < 0 || r.Index >= 30 || seen[r.Index] || len(x.Ranked) > 5 {
+		for _, r := range x {
+			if r.Index < 0 || r.Index >= 30 || seen[r.Index] || len(x) > 5 {
 				t.Fatalf("%+v", x)
 			}
 			seen[r.Index] = true
@@ -70,11 +70,11 @@ func FuzzReadRerank(f *testing.F) {
 func FuzzReadSummary(f *testing.F) {
 	seeds(f, "summary")
 	f.Fuzz(func(t *testing.T, answer, stop string) {
-		x, err := contracts.ReadSummary(summaryInput(), answer, stop)
-		if (err == nil) != (x.Summary.Text != "") || utf8.RuneCountInString(x.Summary.Text) > 600 || len(x.Summary.Events) > 5 {
+		x, _, err := read(contracts.Summary(summaryInput()))(answer, stop)
+		if (err == nil) != (x.Text != "") || utf8.RuneCountInString(x.Text) > 600 || len(x.Events) > 5 {
 			t.Fatalf("%+v, %v", x, err)
 		}
-		for _, e := range x.Summary.Events {
+		for _, e := range x.Events {
 			if e.EpisodeUID != "e1" && e.EpisodeUID != "e2" {
 				t.Fatalf("a foreign episode: %+v", e)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/ask"
@@ -27,6 +28,22 @@ type Prompt struct {
 	MaxTokens int
 	// Input is the hash of contract, rules and data, without the delimiter. Answers are cached under it.
 	Input [32]byte
+}
+
+// Question is what a model is asked, and how its answer is read.
+type Question[T any] struct {
+	Prompt
+	read func(r *reader, answer, stop string) T
+}
+
+// Read reads an answer that ended for the reason stop. The error is an *Error: nothing of the answer counts then.
+func (q Question[T]) Read(answer, stop string) (said T, report Report, err error) {
+	r := newReader(q.Contract)
+	out := q.read(r, answer, stop)
+	if report, err = r.finish(); err == nil {
+		said = out
+	}
+	return said, report, err
 }
 
 // Request returns the request for a model.
@@ -64,6 +81,19 @@ func (d *data) episode(s *source) {
 	for _, line := range s.lines {
 		d.line("%d %s: %s", line.Number, cleanLine(line.Speaker), strings.TrimRight(line.Text, "\r\n"))
 	}
+}
+
+// episodes writes episodes with their numbers. It returns false if they have no line.
+func (d *data) episodes(list []unit.EpisodeText) bool {
+	lines := 0
+	for n, e := range list {
+		source := newSource(e)
+		lines += len(source.lines)
+		d.line("")
+		d.line("episode unit_id %d", n+1)
+		d.episode(source)
+	}
+	return lines > 0
 }
 
 // prompt returns the prompt of a contract around data.

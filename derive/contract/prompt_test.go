@@ -18,16 +18,16 @@ import (
 func prompts(t *testing.T, c contract.Contracts) map[string]contract.Prompt {
 	t.Helper()
 	all := map[string]contract.Prompt{}
-	add := func(p contract.Prompt, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	expand, err1 := c.Expand(expandInput())
+	rerank, err2 := c.Rerank(rerankInput())
+	summary, err3 := c.Summary(summaryInput())
+	extract, err4 := c.Extract(extractInput())
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []contract.Prompt{expand.Prompt, rerank.Prompt, summary.Prompt, extract.Prompt} {
 		all[p.Purpose] = p
 	}
-	add(c.Expand(expandInput()))
-	add(c.Rerank(rerankInput()))
-	add(c.Summary(summaryInput()))
-	add(c.Extract(extractInput()))
 	return all
 }
 
@@ -112,7 +112,7 @@ func TestPromptNeedsInput(t *testing.T) {
 	}
 }
 
-func second(_ contract.Prompt, err error) error { return err }
+func second[T any](_ contract.Question[T], err error) error { return err }
 
 func TestRequestIsBoundedAndUnchecked(t *testing.T) {
 	t.Parallel()

@@ -41,14 +41,6 @@ type Candidate struct {
 	Text string
 }
 
-// Reranking is what matters of the candidates.
-type Reranking struct {
-	// Ranked are the relevant candidates, high before medium, at most 5. None is a valid answer: nothing is relevant.
-	Ranked []Ranked
-	// Report of the items.
-	Report Report
-}
-
 // Ranked is a relevant candidate.
 type Ranked struct {
 	// Index of the candidate in the input, from 0.
@@ -59,10 +51,10 @@ type Ranked struct {
 	Reason string
 }
 
-// Rerank asks which candidates matter for a message. It returns ErrNoInput for a blank message or no candidate.
-func (c Contracts) Rerank(in RerankInput) (Prompt, error) {
+// Rerank asks which candidates matter for a message. The answer has those that do, high before medium, at most 5; none is a good answer. It returns ErrNoInput for a blank message or no candidate.
+func (c Contracts) Rerank(in RerankInput) (q Question[[]Ranked], err error) {
 	if strings.TrimSpace(in.Message) == "" || len(in.Candidates) == 0 {
-		return Prompt{}, ErrNoInput
+		return q, ErrNoInput
 	}
 	task := `Choose from the candidates what helps to answer the message.
 relevant_episodes: at most 5 of {"unit_id": number of the candidate, "relevance": "high" | "medium", "reason": at most 240 characters}. Only numbers of candidates. None is a good answer if nothing helps.`
@@ -73,7 +65,9 @@ relevant_episodes: at most 5 of {"unit_id": number of the candidate, "relevance"
 	for n, candidate := range offeredCandidates(in) {
 		d.line("%d %s %s %s", n+1, candidate.Date, cleanLine(candidate.Path), text.Shorten(cleanLine(memory.StripRecalled(candidate.Text)), maxCandidate))
 	}
-	return c.prompt(NameRerank, task, rerankFields, 800, &d), nil
+	q.Prompt = c.prompt(NameRerank, task, rerankFields, 800, &d)
+	q.read = func(r *reader, answer, stop string) []Ranked { return readRerank(r, in, answer, stop) }
+	return q, nil
 }
 
 var rerankFields = []ask.Field{list("relevant_episodes", unitID, str("relevance", High, Medium), str("reason"))}
@@ -82,31 +76,24 @@ func offeredCandidates(in RerankInput) []Candidate {
 	return in.Candidates[:min(len(in.Candidates), maxCandidates)]
 }
 
-// ReadRerank reads an answer to Rerank. The error is an *Error.
-func (c Contracts) ReadRerank(in RerankInput, answer, stop string) (Reranking, error) {
-	r := newReader(NameRerank)
-	var out Reranking
+// readRerank reads an answer to Rerank.
+func readRerank(r *reader, in RerankInput, answer, stop string) (all []Ranked) {
 	var said struct {
 		Ranked []saidRank `json:"relevant_episodes"`
 	}
 	if r.read(answer, stop, rerankFields, &said) {
 		for n, one := range said.Ranked {
 			i := r.nth("relevant_episodes", n)
-			if ranked := readRanked(i, one, len(offeredCandidates(in)), out.Ranked); !i.dropped {
-				out.Ranked = append(out.Ranked, ranked)
+			if ranked := readRanked(i, one, len(offeredCandidates(in)), all); !i.dropped {
+				all = append(all, ranked)
 			}
 		}
-		r.lostAll("relevant_episodes", len(out.Ranked), 0)
+		r.lostAll("relevant_episodes", len(all), 0)
 	}
-	out.Ranked = best(r, "relevant_episodes", out.Ranked, maxRanked, Ranked.rank)
-	slices.SortStableFunc(out.Ranked, func(a, b Ranked) int { return int(b.rank() - a.rank()) })
-	r.report.Accepted = len(out.Ranked)
-	report, err := r.finish()
-	out.Report = report
-	if err != nil {
-		return Reranking{Report: report}, err
-	}
-	return out, nil
+	all = best(r, "relevant_episodes", all, maxRanked, Ranked.rank)
+	slices.SortStableFunc(all, func(a, b Ranked) int { return int(b.rank() - a.rank()) })
+	r.report.Accepted = len(all)
+	return all
 }
 
 // rank orders high before medium.

@@ -33,19 +33,12 @@ type SummaryInput struct {
 	HadEvents bool
 }
 
-// SummaryResult is a summary that says nothing but what its input says.
-type SummaryResult struct {
-	// Summary with the UIDs of the episodes that it cites.
-	Summary memory.Summary
-	// Report of the items.
-	Report Report
-}
-
-// Summary asks for a summary. It returns ErrNoInput if there is no line to show.
-func (c Contracts) Summary(in SummaryInput) (Prompt, error) {
+// Summary asks for a summary. The answer says nothing but what the input says, and has the UIDs of the episodes that it cites. It returns
+// ErrNoInput if there is no line to show.
+func (c Contracts) Summary(in SummaryInput) (q Question[memory.Summary], err error) {
 	var d data
 	if !in.write(&d) {
-		return Prompt{}, ErrNoInput
+		return q, ErrNoInput
 	}
 	task := `Sum up the episodes.
 summary_text: 1 to 600 characters. Only what the episodes and facts say: every number, date, address, name and quoted phrase of it stands there.
@@ -57,7 +50,9 @@ key_events: at most 5 of {"unit_id": number of the episode, "why": at most 200 c
 	} else {
 		task += "relationship_state: at most 300 characters on what the user and the assistant are about together; empty if nothing is said."
 	}
-	return c.prompt(NameSummary, task, in.fields(), 1000, &d), nil
+	q.Prompt = c.prompt(NameSummary, task, in.fields(), 1000, &d)
+	q.read = func(r *reader, answer, stop string) memory.Summary { return c.readSummary(r, in, answer, stop) }
+	return q, nil
 }
 
 // isAbout reports whether the summary is about a person or a topic.
@@ -89,15 +84,7 @@ func (in SummaryInput) write(d *data) bool {
 			d.line("- %s", cleanLine(fact))
 		}
 	}
-	lines := 0
-	for n, e := range in.Episodes {
-		source := newSource(e)
-		lines += len(source.lines)
-		d.line("")
-		d.line("episode unit_id %d", n+1)
-		d.episode(source)
-	}
-	return lines > 0
+	return d.episodes(in.Episodes)
 }
 
 // words returns what the data of a summary say, without the numbers of lines and episodes.
@@ -112,11 +99,10 @@ func (in SummaryInput) words() string {
 	return strings.Join(parts, "\n")
 }
 
-// ReadSummary reads an answer to Summary. The error is an *Error.
-func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryResult, error) {
-	r := newReader(NameSummary)
+// readSummary reads an answer to Summary.
+func (c Contracts) readSummary(r *reader, in SummaryInput, answer, stop string) memory.Summary {
 	check := newWording(in.words() + "\nuser assistant\n" + strings.Join(c.UserNames, "\n"))
-	out := SummaryResult{Summary: memory.Summary{Scope: in.Scope, Key: in.Key, From: in.From, To: in.To}}
+	out := memory.Summary{Scope: in.Scope, Key: in.Key, From: in.From, To: in.To}
 	var said struct {
 		Text   string `json:"summary_text"`
 		Events []struct {
@@ -128,7 +114,7 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 	}
 	if r.read(answer, stop, in.fields(), &said) {
 		var ok bool
-		if out.Summary.Text, ok = check.text(r, "summary_text", said.Text, maxSummary); !ok {
+		if out.Text, ok = check.text(r, "summary_text", said.Text, maxSummary); !ok {
 			r.invalid(r.report.Problems...)
 		}
 		lost := r.report.lost()
@@ -139,30 +125,25 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 			if id > 0 {
 				event.EpisodeUID = in.Episodes[id-1].UID
 			}
-			if slices.ContainsFunc(out.Summary.Events, func(other memory.KeyEvent) bool { return other.EpisodeUID == event.EpisodeUID }) {
+			if slices.ContainsFunc(out.Events, func(other memory.KeyEvent) bool { return other.EpisodeUID == event.EpisodeUID }) {
 				i.fail("unit_id", ReasonID, fmt.Sprintf("%d stands twice", id))
 			}
 			check.fail(i, "why", event.Why)
 			if !i.dropped {
-				out.Summary.Events = append(out.Summary.Events, event)
+				out.Events = append(out.Events, event)
 			}
 		}
-		r.lostAll("key_events", len(out.Summary.Events), lost)
-		out.Summary.Events = best(r, "key_events", out.Summary.Events, maxEvents, func(memory.KeyEvent) float64 { return 0 })
+		r.lostAll("key_events", len(out.Events), lost)
+		out.Events = best(r, "key_events", out.Events, maxEvents, func(memory.KeyEvent) float64 { return 0 })
 		if about := in.fields()[2].Name; strings.TrimSpace(said.Relationship+said.Notes) != "" {
-			out.Summary.Relationship, _ = check.text(r, about, said.Relationship+said.Notes, maxRelationship)
+			out.Relationship, _ = check.text(r, about, said.Relationship+said.Notes, maxRelationship)
 		}
-		r.report.Accepted += 1 + len(out.Summary.Events)
+		r.report.Accepted += 1 + len(out.Events)
 	}
-	if in.HadEvents && len(out.Summary.Events) == 0 {
+	if in.HadEvents && len(out.Events) == 0 {
 		r.invalid(ask.Problem("key_events", "must name at least one episode, as the version before does").Error())
 	}
-	report, err := r.finish()
-	out.Report = report
-	if err != nil {
-		return SummaryResult{Report: report}, err
-	}
-	return out, nil
+	return out
 }
 
 // text returns a text of a summary on one line, and false if it may not stand.

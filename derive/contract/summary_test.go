@@ -117,7 +117,7 @@ func TestSummaryKeepsTheEventsOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	in := summaryInput()
 	in.HadEvents = true
-	_, err := contracts.ReadSummary(in, summaryOf("The user moved to Porto."), "")
+	_, _, err := read(contracts.Summary(in))(summaryOf("The user moved to Porto."), "")
 	if e, ok := errors.AsType[*contract.Error](err); !ok || !strings.HasPrefix(e.Problems[0], `"key_events" `) {
 		t.Errorf("%v", err)
 	}
@@ -131,7 +131,7 @@ func TestSummaryOfAPersonHasNotes(t *testing.T) {
 		`{"summary_text": "Dario lives in Braga.", "key_events": [], "notes": null}`:               "",
 		`{"summary_text": "Dario lives in Braga.", "key_events": []}`:                              "",
 	} {
-		if got, err := contracts.ReadSummary(in, answer, ""); err != nil || got.Summary.Relationship != want {
+		if got, _, err := read(contracts.Summary(in))(answer, ""); err != nil || got.Relationship != want {
 			t.Errorf("%s: %+v, %v", answer, got, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
+	"kioku/search/analysis"
 )
 
 // extracted is what a model has said of one episode and what was accepted of it, as it is cached. Lines are relative to the
@@ -136,4 +137,26 @@ func (s *Service) offeredEntities(ctx context.Context, batch []unit.EpisodeText)
 		}
 	}
 	return offered, nil
+}
+
+// textOf returns the lines of a batch that a model may see.
+func textOf(batch []unit.EpisodeText) string {
+	var b strings.Builder
+	for _, a := range batch {
+		for _, l := range a.Lines {
+			b.WriteString(l.Text)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// sharesWord reports whether a text has one of the analysed words.
+func sharesWord(words map[string]bool, text string) bool {
+	for _, w := range analysis.Terms(text) {
+		if words[w] {
+			return true
+		}
+	}
+	return false
 }

@@ -19,14 +19,11 @@ const (
 // cutFiles cuts the files into episodes that are not cut as they are now, or were by other rules. A file that has changed since it was
 // indexed is left to the indexer. Claims move with texts to other files, and what no file says any more is deleted in the end.
 func (s *Service) cutFiles(ctx context.Context, o passOptions) error {
-	done, skipped := 0, 0
-	for {
-		paths, err := s.store.Uncut(ctx, s.opt.Rules.Fingerprint(), skipped+fileBatch)
+	done := 0
+	for changed := 0; ; { // files that have changed since they were indexed stay among those that are to be cut
+		paths, err := s.store.Uncut(ctx, s.opt.Rules.Fingerprint(), changed+fileBatch)
 		if err != nil {
 			return err
-		}
-		if len(paths) <= skipped {
-			break
 		}
 		before := done
 		for _, path := range paths {
@@ -38,11 +35,11 @@ func (s *Service) cutFiles(ctx context.Context, o passOptions) error {
 				done++
 			}
 		}
-		skipped = len(paths) - (done - before)
-		o.tell(unit.StepSegment, done, 0, fmt.Sprintf("cut %d files into episodes", done))
 		if done == before {
 			break
 		}
+		changed = len(paths) - (done - before)
+		o.tell(unit.StepSegment, done, 0, fmt.Sprintf("cut %d files into episodes", done))
 	}
 	transcripts, err := s.cutTranscripts(ctx, o)
 	if err != nil {
@@ -104,29 +101,22 @@ func (s *Service) Cut(ctx context.Context, path string) ([]memory.Episode, error
 
 // claimByRule reads by rule what the episodes say that were not read yet.
 func (s *Service) claimByRule(ctx context.Context, o passOptions) error {
-	done, skipped := 0, 0
-	for {
-		pending, err := s.store.PendingEpisodes(ctx, rule.Version, skipped+episodeBatch)
+	for done, changed := 0, 0; ; {
+		pending, err := s.store.PendingEpisodes(ctx, rule.Version, changed+episodeBatch)
 		if err != nil {
 			return err
-		}
-		if len(pending) <= skipped {
-			return nil
 		}
 		batch, err := s.claimsOf(ctx, pending)
 		if err != nil {
 			return err
 		}
 		stale, err := s.store.PutClaims(ctx, makerRule, rule.Version, batch)
-		if err != nil {
+		read := len(batch) - len(stale)
+		if err != nil || read == 0 { // what is left has changed on the disk, and the indexer brings it anew
 			return err
 		}
-		read := len(batch) - len(stale)
-		done, skipped = done+read, len(pending)-read
+		done, changed = done+read, len(pending)-read
 		o.tell(unit.StepRules, done, 0, fmt.Sprintf("read %d episodes by rule", done))
-		if read == 0 {
-			return nil // what is left has changed on the disk, and the indexer brings it anew
-		}
 		s.changed()
 	}
 }

@@ -83,7 +83,6 @@ type Document struct {
 	raw   []string // lines of the file as they stand there
 	lines []line
 	about fileSubject
-	heads map[string]headingSubject // by path of headings
 	// sensitivity of the whole file, and sectioned says that each section of level 2 is an episode.
 	sensitivity memory.Sensitivity
 	longTerm    bool

@@ -14,7 +14,7 @@ var (
 	lineMark = text.NewRegexp(text.MarkPattern + `[ \t]*\r?$`)
 	markFrom = text.NewRegexp(` from=([a-z]+)`)
 	// dialogue is a line of a conversation in a note: "**Ana:** ...", "- User: ...".
-	dialogue = text.NewRegexp(`^(?:[-*]\s+)?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?(?:\*\*([^*\n:：]{1,24})(?::\*\*|：\*\*|\*\*\s*[:：])|([\p{L}][\p{L}\d .'-]{0,23})[:：])\s+\S`)
+	dialogue = text.NewRegexp(`^((?:[-*]\s+)?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?(?:\*\*([^*\n:：]{1,24})(?::\*\*|：\*\*|\*\*\s*[:：])|([\p{L}][\p{L}\d .'-]{0,23})[:：])\s+)\S`)
 )
 
 // setSpeakers sets the speakers of the lines of a Markdown file: whoever wrote a note by its marks, a tool for quotations, and who
@@ -168,7 +168,7 @@ func setDialogue(lines []line) {
 			continue
 		}
 		total++
-		if name := dialogueName(lines[i].text); name != "" {
+		if name, _ := dialogueName(lines[i].text); name != "" {
 			said++
 			names[name]++
 		}
@@ -178,32 +178,30 @@ func setDialogue(lines []line) {
 	}
 	speaker := ""
 	for i := range lines {
-		if lines[i].role != prose {
+		l := &lines[i]
+		if l.role != prose {
 			continue
 		}
-		if name := dialogueName(lines[i].text); name != "" {
-			speaker = dialogueSpeaker(name)
-			lines[i].label = len(dialogueLabel.FindString(lines[i].text))
+		if name, label := dialogueName(l.text); name != "" {
+			speaker, l.label = dialogueSpeaker(name), label
 		}
-		if speaker != "" && (lines[i].speaker == memory.SpeakerNote || speaker == memory.SpeakerAssistant) {
-			lines[i].speaker = speaker
+		if speaker != "" && (l.speaker == memory.SpeakerNote || speaker == memory.SpeakerAssistant) {
+			l.speaker = speaker
 		}
 	}
 }
 
-// dialogueLabel is the beginning of a line of a conversation, up to the words.
-var dialogueLabel = text.NewRegexp(`^[^:：]*?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?)?[^:：]*[:：](?:\*\*)?\s*`)
-
-func dialogueName(text string) string {
+// dialogueName returns the name with which a line of a conversation begins, and the length of what comes before the words.
+func dialogueName(text string) (name string, label int) {
 	m := dialogue.FindStringSubmatch(text)
 	if m == nil {
-		return ""
+		return "", 0
 	}
-	name := strings.TrimSpace(m[1] + m[2])
+	name = strings.TrimSpace(m[2] + m[3])
 	if !isPersonName(name) && isOther(dialogueSpeaker(name)) {
-		return ""
+		return "", 0
 	}
-	return name
+	return name, len(m[1])
 }
 
 func dialogueSpeaker(name string) string {

@@ -145,18 +145,6 @@ type headingSubject struct {
 
 // headingSubject returns what the headings above a line are about.
 func (d *Document) headingSubject(headings string) headingSubject {
-	if s, ok := d.heads[headings]; ok {
-		return s
-	}
-	if d.heads == nil {
-		d.heads = map[string]headingSubject{}
-	}
-	s := d.readHeadings(headings)
-	d.heads[headings] = s
-	return s
-}
-
-func (d *Document) readHeadings(headings string) headingSubject {
 	var s headingSubject
 	for _, title := range titlesOf(headings) {
 		name, aliases := splitAliases(cleanName(title))

@@ -35,10 +35,8 @@ func (d *Document) mayHaveLoops(e memory.Episode) bool {
 var (
 	// loopLabel begins what is open.
 	loopLabel = text.NewRegexp(`^(?:TODO(?:\([^)]{1,20}\))?|(?i:to-?do|action item|open question|follow[- ]up)|要対応|要確認|対応待ち|やること|宿題|未対応|待办(?:事项)?|待辦(?:事項)?|待处理|待處理)\s*[:：]\s*(\S.*)$`)
-	// doneLabel begins what is done, and doneTail ends it.
+	// doneLabel begins what is done.
 	doneLabel = text.NewRegexp(`^(?:(?i:done|finished|completed)|完了|対応済み?|済み?|已完成|完成)\s*[:：]\s*(\S.*)$`)
-	doneTail  = text.NewRegexp(`^(\S.*?)\s*[（(【\[](?:(?i:done)|済み?|完了|対応済み?|已完成|完成)[)）】\]]$`)
-	struckOut = text.NewRegexp(`^~~(.+)~~$`)
 	// loopHeading is the title of a list of what is open.
 	loopHeading = text.NewRegexp(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
 	// pointer is an item that only says where to read on: [Channels](/channels) - all of them.
@@ -85,10 +83,8 @@ func loopWords(p *paragraph) (words string, done, ok bool) {
 	if m := loopLabel.FindStringSubmatch(p.text); m != nil {
 		return m[1], false, true
 	}
-	for _, form := range []*text.Regexp{doneLabel, struckOut, doneTail} {
-		if m := form.FindStringSubmatch(p.text); m != nil && (p.item || form == doneLabel) {
-			return m[1], true, true
-		}
+	if m := doneLabel.FindStringSubmatch(p.text); m != nil {
+		return m[1], true, true
 	}
 	titles := titlesOf(p.headings)
 	listed := p.item && p.indent == 0 && len(titles) > 0 && loopHeading.MatchString(titles[len(titles)-1]) && !pointer.MatchString(p.text)

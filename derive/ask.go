@@ -119,6 +119,9 @@ func (s *Service) generateAnswer(ctx context.Context, req llm.Request) (llm.Resp
 	if errors.Is(context.Cause(asking), errEndless) {
 		return llm.Response{Stop: llm.StopLength, Usage: llm.Usage{Output: bytes / 4}}, nil
 	}
+	if err != nil && bytes == 0 { // a call of which no answer has begun costs nothing, however often the server is away
+		resp.Usage = llm.Usage{CacheKnown: true}
+	}
 	return resp, err
 }
 

@@ -278,7 +278,7 @@ func TestAcceptance04StopsAtAWrongKey(t *testing.T) {
 	w := newWorld(t, "memory/2026-11-20.md", day("Ana lives in Porto."), "memory/2026-11-21.md", day("Bea lives in Rome.")).withModel(m)
 	w.derive()
 	st := w.status()
-	if m.calls() != 1 || !strings.Contains(st.Problem, "the key is wrong") || st.Jobs["parked"] != 0 {
+	if m.calls() != 1 || !strings.Contains(st.Problem, "the key is wrong") || st.Jobs["parked"] != 0 || st.TokensToday != 0 {
 		t.Errorf("%d calls, %+v", m.calls(), st)
 	}
 }

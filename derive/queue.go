@@ -77,7 +77,7 @@ func (s *Service) byModel(ctx context.Context, o passOptions) error {
 		}
 		for _, t := range tasks {
 			begun[t.id()] = true
-			if err := s.settle(ctx, t, attempt(ctx, t)); err != nil {
+			if err := s.settle(ctx, t, s.attempt(ctx, t)); err != nil {
 				return err
 			}
 			done++
@@ -141,10 +141,11 @@ func (s *Service) meanwhile(ctx context.Context) error {
 }
 
 // attempt does a task. What crashes on it is an *invalidError, so that it does not crash on it again and again.
-func attempt(ctx context.Context, t task) (err error) {
+func (s *Service) attempt(ctx context.Context, t task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &invalidError{class: classCrashed, err: fmt.Errorf("panic: %v\n%s", v, debug.Stack())}
+			s.log.Error("derive: a task has crashed", "task", t.id(), "panic", v, "stack", string(debug.Stack()))
+			err = &invalidError{class: classCrashed, err: fmt.Errorf("panic: %.200v", v)}
 		}
 	}()
 	return t.run(ctx)

@@ -69,17 +69,6 @@ func shown(lines []unit.Line) []unit.Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(l unit.Line) bool { return l.Speaker == memory.SpeakerTool || strings.TrimSpace(l.Text) == "" })
 }
 
-// mayTell reports whether a speaker may make a claim about an entity: about the owner of the memory only the owner, or who writes
-// notes by hand.
-func mayTell(speaker string, about ...memory.EntityRef) bool {
-	for _, entity := range about {
-		if vocab.IsUser(entity) && speaker != memory.SpeakerUser && speaker != memory.SpeakerNote {
-			return false
-		}
-	}
-	return true
-}
-
 // evidence checks the quotes of an item: those with a line are looked for there, and others in all lines; without quotes the whole episode
 // is the evidence. What is wrong with a quote drops only that one, and the item if none is left. says is what the claim says, about
 // the entities that it is about.
@@ -116,7 +105,7 @@ const speakerRule = "a claim about USER needs a quote from a line of the user or
 // checkCitation returns a reason and a rule if a quote that stands in the text is no evidence of a claim.
 func (s *source) checkCitation(c citation, says string, about []memory.EntityRef) (reason, rule string) {
 	switch {
-	case !mayTell(c.speaker, about...):
+	case !vocab.MayTell(c.speaker, about...):
 		return ReasonSpeaker, speakerRule
 	case !s.saysSo(c, says):
 		return ReasonEvidence, "the quoted line must say so"
@@ -222,7 +211,7 @@ func (s *source) wholeEpisode(i *item, says string, about []memory.EntityRef) []
 	terms := vocab.ContentSet(says)
 	best, most, spoken := -1, 0, false
 	for at, line := range s.lines {
-		if !mayTell(line.Speaker, about...) || s.orders(line) {
+		if !vocab.MayTell(line.Speaker, about...) || s.orders(line) {
 			continue
 		}
 		spoken = true

@@ -58,11 +58,6 @@ func trust(speaker string) int {
 	return 0
 }
 
-// byPerson reports whether a speaker is the owner of the memory.
-func byPerson(speaker string) bool {
-	return speaker == memory.SpeakerNote || speaker == memory.SpeakerUser
-}
-
 // assertions returns the facts that the claims of a slot assert, without what is forgotten and without what somebody said about the
 // owner who is not entitled to.
 func assertions(v *vocab.Vocabulary, s unit.Slot) []*assertion {
@@ -73,7 +68,7 @@ func assertions(v *vocab.Vocabulary, s unit.Slot) []*assertion {
 		if c.Kind != unit.ClaimFact || v.Slot(c.Predicate) != s.Name || strings.TrimSpace(c.Object) == "" {
 			continue
 		}
-		if aboutUser && !byPerson(c.Speaker) {
+		if aboutUser && !vocab.ByOwner(c.Speaker) {
 			continue
 		}
 		if gone[vocab.FactKey(s.Subject, c.Predicate, c.Object)] || gone[vocab.FactKey(c.Subject, c.Predicate, c.Object)] {
@@ -88,7 +83,7 @@ func assertions(v *vocab.Vocabulary, s unit.Slot) []*assertion {
 func newAssertion(v *vocab.Vocabulary, slot string, c unit.Claim, zone *time.Location) *assertion {
 	a := &assertion{Claim: c, said: wall(c.At, zone)}
 	a.place(v, slot)
-	if byPerson(c.Speaker) {
+	if vocab.ByOwner(c.Speaker) {
 		a.rank = human
 	}
 	if c.Speaker == memory.SpeakerNote && (c.LongTerm || a.at.IsZero()) || c.Speaker == memory.SpeakerUser && c.LongTerm {

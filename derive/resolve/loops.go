@@ -79,7 +79,7 @@ func loopClaims(claims []unit.Claim, pinned bool) (opens, closes []unit.Claim) {
 		case unit.ClaimLoop:
 			opens = append(opens, c)
 		case unit.ClaimClose:
-			if c.Speaker != memory.SpeakerTool && (!pinned || byPerson(c.Speaker)) {
+			if c.Speaker != memory.SpeakerTool && (!pinned || vocab.ByOwner(c.Speaker)) {
 				closes = append(closes, c)
 			}
 		}
@@ -118,7 +118,7 @@ func (l loop) decidedNow() bool {
 	if l.decided.Verb == unit.DecideClose {
 		against = nil
 		for _, c := range l.opens {
-			if byPerson(c.Speaker) {
+			if vocab.ByOwner(c.Speaker) {
 				against = append(against, c)
 			}
 		}

@@ -121,7 +121,7 @@ func confidence(claims []unit.Claim) float64 {
 	best, note := map[string]float64{}, false
 	for _, c := range claims {
 		value := min(max(c.Confidence, 0), 1)
-		if !byPerson(c.Speaker) {
+		if !vocab.ByOwner(c.Speaker) {
 			value = min(value, maxMachine)
 		}
 		best[c.EpisodeUID] = max(best[c.EpisodeUID], value)

@@ -29,7 +29,7 @@ func (d *Document) claimsOf(lines []line, e memory.Episode) unit.EpisodeClaims {
 		if p.speaker == memory.SpeakerTool {
 			continue
 		}
-		m.byPerson = byOwner(p.speaker)
+		m.byPerson = vocab.ByOwner(p.speaker)
 		if isOther(p.speaker) && isPersonName(p.speaker) {
 			m.add(memory.EntityRef{Type: vocab.Person, Name: p.speaker}, roleAuthor, 0.9)
 		}
@@ -106,17 +106,6 @@ func (d *Document) subjectFor(p *paragraph, item *itemSubject, noted bool, m *me
 func (d *Document) isUser(name string) bool {
 	norm := vocab.Norm(name)
 	return d.rules.users[norm] || d.about.users[norm] != ""
-}
-
-// byOwner reports whether a speaker is the owner of the memory.
-func byOwner(speaker string) bool {
-	return speaker == memory.SpeakerUser || speaker == memory.SpeakerNote
-}
-
-// entitled reports whether a speaker may say something about a subject: what is said of the owner is said by the owner, or in a note of
-// a person.
-func entitled(subject memory.EntityRef, speaker string) bool {
-	return speaker != unknownSpeaker && (!vocab.IsUser(subject) || byOwner(speaker))
 }
 
 // confidence returns how sure a fact is by who says it.

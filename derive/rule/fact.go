@@ -28,7 +28,7 @@ const period = `\d{4}(?:-\d{2}(?:-\d{2})?)?`
 // factsOf returns the facts that a paragraph about a subject states: what follows a label, and else, in a file of what stays true, the
 // item as it stands.
 func (d *Document) factsOf(p *paragraph, subject memory.EntityRef, m *mentions, e memory.Episode) []unit.Claim {
-	if !entitled(subject, p.speaker) {
+	if p.speaker == unknownSpeaker || !vocab.MayTell(p.speaker, subject) {
 		return nil
 	}
 	c := d.claim(unit.ClaimFact, p, e)

@@ -221,7 +221,7 @@ func dialogueSpeaker(name string) string {
 func setOrders(lines []line, longTerm bool) {
 	for i := range lines {
 		l := &lines[i]
-		if l.role != prose && l.role != heading || longTerm && byOwner(l.speaker) {
+		if l.role != prose && l.role != heading || longTerm && vocab.ByOwner(l.speaker) {
 			continue
 		}
 		switch {

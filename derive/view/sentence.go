@@ -49,7 +49,7 @@ func quote(name string, lines []unit.Line) (sentence, bool) {
 		}
 		for _, s := range sentences(plain(l.Text)) {
 			r := 1
-			if l.Speaker == memory.SpeakerNote || l.Speaker == memory.SpeakerUser {
+			if vocab.ByOwner(l.Speaker) {
 				r += 2
 			}
 			if name != "" && strings.Contains(vocab.Norm(s), name) {

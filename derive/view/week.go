@@ -80,7 +80,7 @@ func summaryOf(events []event) memory.Summary {
 		if e.Date != "" {
 			begin = e.Date + " "
 		}
-		if e.speaker != memory.SpeakerNote && e.speaker != memory.SpeakerUser {
+		if !vocab.ByOwner(e.speaker) {
 			end = fmt.Sprintf(" (%s)", text.Shorten(text.OneLine(e.speaker), 20))
 		}
 		frame := utf8.RuneCountInString(begin+end) + len("“”\n") - 4 // the quotation marks have 3 bytes each

@@ -231,6 +231,16 @@ func Relation(name string) string {
 // User returns the entity that stands for the owner of the memory.
 func User() memory.EntityRef { return memory.EntityRef{Type: Person, Name: memory.UserName} }
 
+// ByOwner reports whether a speaker is the owner of the memory, who has said or written it.
+func ByOwner(speaker string) bool {
+	return speaker == memory.SpeakerNote || speaker == memory.SpeakerUser
+}
+
+// MayTell reports whether a speaker may make a claim about entities: about the owner of the memory only the owner.
+func MayTell(speaker string, about ...memory.EntityRef) bool {
+	return ByOwner(speaker) || !slices.ContainsFunc(about, IsUser)
+}
+
 // IsUser reports whether an entity stands for the owner of the memory.
 func IsUser(ref memory.EntityRef) bool {
 	return ref.Type == Person && ref.Qualifier == "" && strings.EqualFold(ref.Name, memory.UserName)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -102,7 +103,7 @@ func (s *state) addWordings(ctx context.Context) {
 		s.degrade(memory.ExpandTimeout, "The language model has not found other wordings in time; the message was searched for without them.")
 		return
 	case got.err != nil:
-		s.degrade(memory.ExpandInvalid, "The language model has not found other wordings: "+firstLine(got.err.Error()))
+		s.degrade(memory.ExpandInvalid, "The language model has not found other wordings: "+strings.TrimSpace(text.FirstLine(got.err.Error())))
 		return
 	}
 	for _, wording := range got.value[:min(len(got.value), maxWordings)] {
@@ -154,7 +155,7 @@ func (s *state) rerank(ctx context.Context) {
 	case errors.Is(got.err, context.DeadlineExceeded):
 		s.degrade(memory.RerankTimeout, "The language model has not chosen in time; the passages are in the order of the search.")
 	case got.err != nil:
-		s.degrade(memory.RerankInvalid, "The language model has not chosen: "+firstLine(got.err.Error()))
+		s.degrade(memory.RerankInvalid, "The language model has not chosen: "+strings.TrimSpace(text.FirstLine(got.err.Error())))
 	default:
 		s.reorder(asked, got.value)
 	}

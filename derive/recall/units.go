@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"kioku/derive/vocab"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search/analysis"
 	"kioku/search/dates"
@@ -256,7 +257,7 @@ func (s *state) addUnits(ctx context.Context) {
 	}
 	got := await(ctx, s.units)
 	if got.err != nil {
-		s.degrade(memory.UnitsMissing, "Facts, loops and summaries could not be searched: "+firstLine(got.err.Error()))
+		s.degrade(memory.UnitsMissing, "Facts, loops and summaries could not be searched: "+strings.TrimSpace(text.FirstLine(got.err.Error())))
 		return
 	}
 	s.answer.Units = got.value.units
@@ -282,10 +283,4 @@ func shownLines(h memory.Hit) (lines []string, first int) {
 		return nil, 0
 	}
 	return lines, h.SnippetStart
-}
-
-// firstLine returns the first line of a text.
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

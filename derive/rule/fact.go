@@ -19,7 +19,6 @@ var (
 	// within is when a fact holds, as the views write it: "(since 2026-10)", "(2026-03 to 2026-07)".
 	within = text.NewRegexp(`\s*[(（](?:since (` + period + `)|until (` + period + `)|(` + period + `) ?(?:to|–|-|〜) ?(` + period + `))[)）]$`)
 	email  = text.NewRegexp(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
-	links  = text.NewRegexp(`\[\[(?:[^|\]]*\|)?([^|\]]+)\]\]|\[([^\]]+)\]\([^)\s]*\)`)
 )
 
 // period is a day, a month or a year.
@@ -38,7 +37,7 @@ func (d *Document) factsOf(p *paragraph, subject memory.EntityRef, m *mentions, 
 		c.Predicate, c.Object = "reached_at", p.address
 		claims = append(claims, c)
 	}
-	words := plain(p.text)
+	words := vocab.Plain(p.text)
 	if keyed, ok := d.readLabel(c, words); ok {
 		if keyed[0].ObjectEntity != nil {
 			m.add(*keyed[0].ObjectEntity, roleMentioned, c.Confidence)
@@ -104,12 +103,4 @@ func (d *Document) objectEntity(predicate, object string) *memory.EntityRef {
 		return nil
 	}
 	return &memory.EntityRef{Type: kind, Name: object}
-}
-
-// plain returns a text without the marks of emphasis, links and code.
-func plain(s string) string {
-	if strings.Contains(s, "[") {
-		s = links.ReplaceAllString(s, "$1$2")
-	}
-	return strings.TrimSpace(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
 }

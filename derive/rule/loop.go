@@ -52,7 +52,7 @@ func (d *Document) loopOf(p *paragraph, e memory.Episode) (unit.Claim, bool) {
 		return unit.Claim{}, false
 	}
 	words, done, ok := loopWords(p)
-	words = plain(text.OneLine(words))
+	words = vocab.Plain(text.OneLine(words))
 	if !ok || vocab.Norm(words) == "" || utf8.RuneCountInString(words) > maxLoop {
 		return unit.Claim{}, false
 	}

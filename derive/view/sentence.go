@@ -26,8 +26,6 @@ const maxSentence = 1000
 var (
 	// mark begins lines of lists, quotations and check boxes.
 	mark = regexp.MustCompile(`^(?:\s*(?:[-*+>]|\d{1,3}[.)]|\[[ xX]\]))+\s+`)
-	// link is a link of Markdown, of which the words are kept.
-	link = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)|\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]`)
 	// bare is a line that is no prose: a heading, a rule, a row of a table, a tag.
 	bare = regexp.MustCompile(`^\s*(?:#{1,6}(?:\s|$)|[-=*_|:+\s]+$|\||<)`)
 	// fence begins and ends code.
@@ -66,9 +64,7 @@ func quote(name string, lines []unit.Line) (sentence, bool) {
 // plain returns a line without marks of Markdown.
 func plain(line string) string {
 	line = text.Clean(line)
-	line = line[len(mark.FindString(line)):]
-	line = link.ReplaceAllString(line, "$1$2")
-	return text.OneLine(strings.NewReplacer("**", "", "__", "", "`", "", "~~", "").Replace(line))
+	return text.OneLine(vocab.Plain(line[len(mark.FindString(line)):]))
 }
 
 // abbreviation matches what ends with a full stop that ends no sentence.

@@ -1,6 +1,7 @@
 package vocab
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -109,6 +110,17 @@ func loopText(l memory.Loop) string {
 		text += " (due " + l.Due + ")"
 	}
 	return text
+}
+
+// link is a link of Markdown, of which the words are kept.
+var link = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)|\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]`)
+
+// Plain returns a text without the marks of emphasis, links and code.
+func Plain(s string) string {
+	if strings.Contains(s, "[") {
+		s = link.ReplaceAllString(s, "$1$2")
+	}
+	return strings.TrimSpace(strings.NewReplacer("**", "", "__", "", "`", "", "~~", "").Replace(s))
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -184,11 +184,3 @@ func micros(t time.Time) any {
 	}
 	return t.UnixMicro()
 }
-
-// micros0 returns a time as a column without NULL has it.
-func micros0(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}

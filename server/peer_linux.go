@@ -28,3 +28,9 @@ func peerOf(conn *net.UnixConn) (process, error) {
 	}
 	return process{uid: int(cred.Uid), pid: int(cred.Pid)}, nil
 }
+
+// PeerProcess returns the process at the other end of a connection to a unix socket.
+func PeerProcess(conn net.Conn) (pid int, err error) {
+	peer, err := peerOf(conn.(*net.UnixConn))
+	return peer.pid, err
+}

@@ -68,12 +68,18 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	}
 	srv.HandleHTTP(front.New(front.Options{Operations: srv.HandleOperations, Version: buildVersion(), Metrics: observed.metrics.Handler}))
 	listeners, err := listenOn(socket, address, guard)
+	if errors.Is(err, syscall.EADDRINUSE) && !conf.Explicit("listen") && opt.Memory == nil {
+		listeners, err = listenOn(socket, anyPort, guard) // a daemon of other folders has the usual one
+	}
 	scheme := "http"
 	if guard.TLS != nil {
 		scheme = "https"
 	}
 	return &door{srv, listeners, observed, sidecars, scheme}, err
 }
+
+// anyPort is the address of a daemon beside one that has the default address.
+const anyPort = "127.0.0.1:0"
 
 // openGuard opens what protects the TCP address: tokens and certificates.
 func openGuard(conf *config.Config, log *slog.Logger) (guard server.TCPOptions, err error) {

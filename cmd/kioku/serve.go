@@ -312,6 +312,10 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 	if socket, err = connect.SocketPath(d.conf); err == nil {
 		socket, err = filepath.Abs(socket) // clients read it elsewhere
 	}
+	if err == nil && !d.conf.Explicit("socket") && connect.Listens(socket) && len(places) > 0 {
+		b, err := connect.BackgroundOf(ctx, d.conf, places[0]) // a daemon of other folders has it, and this one that of its folder
+		return b.Socket, d.conf.Listen, err
+	}
 	return socket, d.conf.Listen, err
 }
 

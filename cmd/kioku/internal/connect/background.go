@@ -126,7 +126,7 @@ func (k *Connector) startUntilAnswer(ctx context.Context, w wanted, b Background
 
 // spawn starts a daemon for one memory that outlives this process. The channel gets the error with which it ends.
 func (k *Connector) spawn(place config.Place, b Background) (<-chan error, error) {
-	program, err := os.Executable()
+	program, err := Program()
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +144,12 @@ func (k *Connector) spawn(place config.Place, b Background) (<-chan error, error
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	return ended, nil
+}
+
+// Program returns the file of this program, or of the one that has taken its place.
+func Program() (string, error) {
+	program, err := os.Executable()
+	return strings.TrimSuffix(program, " (deleted)"), err // as Linux says of a file that was replaced
 }
 
 // daemonArgs returns the command line of a background daemon with the settings of this run.

@@ -85,6 +85,9 @@ func (k *Connector) Running(ctx context.Context) string {
 	return k.ownerSocket(ctx, w.place)
 }
 
+// Listens reports whether somebody listens on a socket.
+func Listens(socket string) bool { return listens(socket) == nil }
+
 // listens returns an error if nobody listens on a socket.
 func listens(socket string) error {
 	probe, err := net.DialTimeout("unix", socket, time.Second)

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 )
 
@@ -91,7 +90,7 @@ func (a *app) configUnsetCmd() *cobra.Command {
 	return cmd
 }
 
-// tellDaemon says that the daemon of the memory, if one runs, keeps a setting that was changed as it was.
+// tellDaemon says how the daemon of the memory, if one runs, takes over a setting that was changed.
 func (a *app) tellDaemon(ctx context.Context, key string) {
 	if strings.HasPrefix(key, "client.") {
 		return
@@ -104,11 +103,11 @@ func (a *app) tellDaemon(ctx context.Context, key string) {
 	if socket == "" {
 		return
 	}
-	how := "is started again; one that a client started in the background ends " + connect.DaemonIdle.String() + " after its last client"
-	if reloadable(key) {
-		how = "gets SIGHUP, or is started again"
+	how := "takes it over by itself"
+	if !reloadable(key) {
+		how = "takes it over by itself if a client started it in the background, else after kioku restart"
 	}
-	a.Notice("the daemon on %s keeps the old value of %s until it %s", socket, key, how)
+	a.Notice("the daemon on %s %s", socket, how)
 }
 
 // addFolderFlag adds --folder to a command that edits a file of settings.

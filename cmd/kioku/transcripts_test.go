@@ -142,12 +142,12 @@ func TestTranscriptsTellTheirFoldersAndLinesApart(t *testing.T) {
 	}
 }
 
-// A setting that a running daemon does not take up is told by the command that sets it.
-func TestConfigSetSaysThatADaemonKeepsTheOldSettings(t *testing.T) {
+// How a running daemon takes over a setting is told by the command that sets it.
+func TestConfigSetSaysHowADaemonTakesItOver(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	const old = "keeps the old value of sources until it is started again"
-	if got := s.run("config", "set", "sources", "memory"); strings.Contains(got.stderr, "keeps the old") {
+	const old = "else after kioku restart"
+	if got := s.run("config", "set", "sources", "memory"); strings.Contains(got.stderr, "takes it over") {
 		t.Errorf("no daemon runs: %+v", got)
 	}
 	s.serve()
@@ -156,7 +156,7 @@ func TestConfigSetSaysThatADaemonKeepsTheOldSettings(t *testing.T) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
-	if got := s.run("config", "set", "query.maxResults", "7"); !strings.Contains(got.stderr, "keeps the old value of query.maxResults until it gets SIGHUP") {
+	if got := s.run("config", "set", "query.maxResults", "7"); !strings.Contains(got.stderr, "takes it over by itself\n") {
 		t.Errorf("a setting that is reloaded: %+v", got)
 	}
 }

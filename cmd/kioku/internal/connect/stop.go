@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"kioku"
 	"net"
 	"syscall"
 	"time"
 
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -35,7 +37,7 @@ func (k *Connector) Stop(ctx context.Context) error {
 	case c == nil:
 		return ErrNoDaemon
 	}
-	socket := c.Socket
+	socket, state, agent := c.Socket, c.State, c.Agent
 	_ = c.close() // it ends
 	conn, err := net.DialTimeout("unix", socket, time.Second)
 	if err != nil {
@@ -50,12 +52,18 @@ func (k *Connector) Stop(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	for syscall.Kill(pid, 0) == nil {
+	for {
+		unlock, err := kioku.LockIndex(state, agent)
+		if err == nil {
+			return unlock()
+		}
+		if !errors.Is(err, memory.ErrLocked) {
+			return err
+		}
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
 			return fmt.Errorf("the daemon, process %d, does not end within %s; its log says what it waits for", pid, stopWait)
 		}
 	}
-	return nil
 }

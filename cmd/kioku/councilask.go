@@ -70,31 +70,30 @@ func (a *app) councilInitCmd() *cobra.Command {
 
 // taskFlags describe a task.
 type taskFlags struct {
-	id, description, priority, supersedes string
-	files                                 []string
-	question                              bool
+	server.NewTask
+	files    []string
+	question bool
 }
 
 func (f *taskFlags) addFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.id, "id", "", "`id` of the task (default: a new one)")
-	fl.StringVar(&f.description, "description", "", "`text` with all that the members should know; - reads standard input")
-	fl.StringVar(&f.priority, "priority", "", "`priority`: low, medium or high")
-	fl.StringVar(&f.supersedes, "supersedes", "", "`id` of the decided task that this one takes the place of")
+	fl.StringVar(&f.ID, "id", "", "`id` of the task (default: a new one)")
+	fl.StringVar(&f.Description, "description", "", "`text` with all that the members should know; - reads standard input")
+	fl.StringVar(&f.Priority, "priority", "", "`priority`: low, medium or high")
+	fl.StringVar(&f.Supersedes, "supersedes", "", "`id` of the decided task that this one takes the place of")
 	fl.StringSliceVar(&f.files, "file", nil, "`file` to attach, at most 5")
 	completeFlag(cmd, "priority", council.PriorityLow, council.PriorityMedium, council.PriorityHigh)
 }
 
 // request returns the request for a task.
-func (f *taskFlags) request(a *app, args []string) (server.NewTask, error) {
+func (f *taskFlags) request(a *app, args []string) (req server.NewTask, err error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
-	req := server.NewTask{
-		ID: f.id, Type: council.TypeTask, Title: text, Description: f.description, Priority: f.priority, Supersedes: f.supersedes, Source: "cli",
-	}
+	req = f.NewTask
+	req.Type, req.Title, req.Source = council.TypeTask, text, "cli"
 	if f.question {
 		req.Type = council.TypeQuestion
 	}
-	if f.description == "-" {
+	if req.Description == "-" {
 		data, err := io.ReadAll(io.LimitReader(a.stdin, 8*council.MaxDescription))
 		if err != nil {
 			return req, fmt.Errorf("read standard input: %w", err)
@@ -109,7 +108,6 @@ func (f *taskFlags) request(a *app, args []string) (server.NewTask, error) {
 		}
 		req.Description = strings.TrimSpace(strings.TrimSpace(rest) + "\n\n" + req.Description)
 	}
-	var err error
 	req.Attachments, err = a.readUploads(f.files)
 	return req, err
 }

@@ -17,12 +17,9 @@ import (
 
 // unitFlags select units.
 type unitFlags struct {
-	kinds, states       []string
-	about, predicate    string
-	asOf, believed      string
-	all                 bool
-	sensitivity, wanted string
-	limit               int
+	unit.ListRequest
+	// about is a name or id, asOf and believed are days or times.
+	about, asOf, believed string
 }
 
 // ceilingFlag adds the flag for the ceiling.
@@ -33,28 +30,25 @@ func ceilingFlag(cmd *cobra.Command, at *string, byDefault string) {
 
 func (f *unitFlags) addFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds`: fact, loop, summary")
+	fl.StringSliceVar(&f.Kinds, "kind", nil, "only these `kinds`: fact, loop, summary")
 	completeFlag(cmd, "kind", memory.KindFact, memory.KindLoop, memory.KindSummary)
 	fl.StringVar(&f.about, "about", "", "only units about, or that mention, this person, place or topic, by `name` or id")
-	fl.StringVar(&f.predicate, "predicate", "", "only facts with this `predicate`: lives_in, works_at, likes ...")
-	fl.StringSliceVar(&f.states, "only", nil, "only units in these `states`: validated, conflict, superseded, archived")
+	fl.StringVar(&f.Predicate, "predicate", "", "only facts with this `predicate`: lives_in, works_at, likes ...")
+	fl.StringSliceVar(&f.States, "only", nil, "only units in these `states`: validated, conflict, superseded, archived")
 	completeFlag(cmd, "only", memory.StateValidated, memory.StateConflict, memory.StateSuperseded, memory.StateArchived)
 	fl.StringVar(&f.asOf, "as-of", "", "what held in the world on this `day`: 2026-01-20 or 2026-01-20T15:04:05Z")
 	fl.StringVar(&f.believed, "believed", "", "what was derived by this `day`")
-	fl.BoolVarP(&f.all, "all", "a", false, "also what is superseded, closed or expired")
-	fl.IntVar(&f.limit, "limit", 100, "maximum `number` of units, at most 1,000")
-	ceilingFlag(cmd, &f.sensitivity, "private")
+	fl.BoolVarP(&f.IncludeSuperseded, "all", "a", false, "also what is superseded, closed or expired")
+	fl.IntVar(&f.Limit, "limit", 100, "maximum `number` of units, at most 1,000")
+	ceilingFlag(cmd, &f.MaxSensitivity, "private")
 }
 
 // request returns the request of the flags.
-func (f *unitFlags) request(ctx context.Context, c *connect.Client, zone *time.Location) (unit.ListRequest, error) {
-	req := unit.ListRequest{
-		Agent: c.Agent, Kinds: f.kinds, Predicate: f.predicate, States: f.states, IncludeSuperseded: f.all, MaxSensitivity: f.sensitivity,
-		Limit: f.limit, Query: f.wanted,
-	}
-	var err error
+func (f *unitFlags) request(ctx context.Context, c *connect.Client, zone *time.Location) (req unit.ListRequest, err error) {
+	req = f.ListRequest
+	req.Agent = c.Agent
 	if f.about != "" {
-		if req.Entity, err = entityID(ctx, c, f.about, f.sensitivity); err != nil {
+		if req.Entity, err = entityID(ctx, c, f.about, f.MaxSensitivity); err != nil {
 			return req, err
 		}
 	}
@@ -92,11 +86,10 @@ func (a *app) deriveListCmd() *cobra.Command {
 		Example: "  kioku derive list --about Dario\n  kioku derive list --kind loop\n  kioku derive list --predicate lives_in --as-of 2026-01-20",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.argumentText(args)
-			if err != nil {
+			var err error
+			if f.Query, err = a.argumentText(args); err != nil {
 				return err
 			}
-			f.wanted = text
 			return a.withUnits(cmd.Context(), func(c *connect.Client) error { return a.listUnits(cmd.Context(), c, &f) })
 		},
 	}

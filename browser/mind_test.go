@@ -133,7 +133,7 @@ func TestTurns(t *testing.T) {
 	b := newTab(t, d).open("/turns")
 	b.wantText("No turn is recorded yet", "kioku chat")
 	d.post(t, "/v1/prompt", `{"message": "What is Lena allergic to? Walnuts?", "session": "evening <b>", "channel": "terminal", "model": "m1"}`)
-	d.post(t, "/v1/prompt", `{"message": "When does the piano tuner come?", "session": "morning", "budgetTokens": 120}`)
+	d.post(t, "/v1/prompt", `{"message": "When does the piano tuner come?", "session": "morning", "budget_tokens": 120}`)
 	d.post(t, "/v1/recall", `{"message": "herons", "session": "morning"}`)
 	b.open("/turns")
 	b.wait(`document.querySelectorAll(".turn").length === 3`)

@@ -150,7 +150,7 @@ view.addEventListener("keydown", (event) => {
 const read = latest(async (signal, date) => {
 	const [files, turns] = await Promise.all([
 		api("files", { since: date, until: date, page_size: 50 }, { signal }),
-		byDate.get(date)?.turns ? api("turns", { since: date, until: date, pageSize: 100 }, { signal }) : null,
+		byDate.get(date)?.turns ? api("turns", { since: date, until: date, page_size: 100 }, { signal }) : null,
 	]);
 	const texts = await Promise.all(files.files.slice(0, 10).map((f) =>
 		api(`notes/${inPath(f.path)}`, { from: 1, lines: excerptLines }, { signal }).catch((err) => {
@@ -225,15 +225,15 @@ function excerpt(text, date) {
 function used(turns) {
 	const passages = new Map();
 	for (const t of turns?.turns || []) {
-		for (const m of t.recall?.recalled || []) {
-			const id = `${m.agent}\n${m.path}\n${m.startLine}`;
+		for (const m of t.recall?.in || []) {
+			const id = `${m.agent}\n${m.path}\n${m.start}`;
 			passages.set(id, { ...m, times: (passages.get(id)?.times || 0) + 1 });
 		}
 	}
 	if (!passages.size) return null;
 	const list = [...passages.values()].sort((a, b) => b.times - a.times || b.score - a.score);
 	return h("article", {}, h("h3", {}, "Recall used on this day"), h("ul", { class: "used" }, list.slice(0, 30).map((m) => h("li", {},
-		m.shared ? h("span", { class: "path" }, `${clean(m.agent)}: ${clean(m.path)}`) : words("a", { class: "path", href: noteHref(m.path, m.startLine, m.endLine) }, `${m.path}:${m.startLine}`),
+		m.shared ? h("span", { class: "path" }, `${clean(m.agent)}: ${clean(m.path)}`) : words("a", { class: "path", href: noteHref(m.path, m.start, m.end) }, `${m.path}:${m.start}`),
 		h("span", { class: "small muted num" }, `${count(m.times, "time")}, score ${m.score.toFixed(2)}`)))),
 	h("p", { class: "small" }, h("a", { href: href("/turns") }, "The turns")));
 }

@@ -1,5 +1,5 @@
 // The turns of an agent: the layers of its prompts, what was recalled for them and why, flushes and compactions.
-import { agent, ago, announce, api, clean, count, day, errorBox, h, href, latest, noteHref, number, replace, svg, words } from "/static/app.js";
+import { agent, ago, announce, api, clean, count, day, errorBox, h, href, latest, noteHref, number, replace, seconds, svg, words } from "/static/app.js";
 
 const view = document.getElementById("view");
 const list = document.getElementById("sessions");
@@ -14,16 +14,16 @@ const colourOf = (l) => `y${layers[l.name]?.[1] || 9}`;
 
 let session = new URLSearchParams(location.search).get("session"), next = "", shown = [], kept = true;
 
-const fetchTurns = latest((signal, token) => api("turns", { session, pageSize: 30, pageToken: token }, { signal }));
+const fetchTurns = latest((signal, token) => api("turns", { session, page_size: 30, page_token: token }, { signal }));
 
 async function load() {
 	try {
 		const got = await fetchTurns("");
 		if (!got) return;
 		shown = got.turns;
-		next = got.nextPageToken;
+		next = got.next_page_token;
 		kept = got.kept;
-		showSessions(got.sessions, got.messagesKept);
+		showSessions(got.sessions || [], got.messages_kept);
 		show();
 	} catch (err) {
 		replace(view, err.code === "UNIMPLEMENTED" || err.code === "NOT_FOUND" ? none("No agent runs beside this memory", "The turns are those of kioku chat and of agents that ask kioku serve or kioku agent for their prompts.") : errorBox(err, load));
@@ -35,7 +35,7 @@ async function more() {
 		const got = await fetchTurns(next);
 		if (!got) return;
 		shown = shown.concat(got.turns);
-		next = got.nextPageToken;
+		next = got.next_page_token;
 		show();
 		announce(`${count(got.turns.length, "earlier turn")}`);
 	} catch (err) {
@@ -48,10 +48,10 @@ function showSessions(sessions, messages) {
 	const link = (name, title, about) => h("li", {}, h("a", {
 		href: href("/turns", { session: name }), "aria-current": (session || "") === (name || "") ? "true" : undefined, "data-step": true,
 	}, words("span", { class: "name" }, title), h("span", { class: "small muted" }, about)));
-	const turns = sessions.reduce((n, s) => n + s.turnCount, 0);
+	const turns = sessions.reduce((n, s) => n + s.turn_count, 0);
 	replace(list, h("h2", {}, "Conversations"), h("ul", {},
 		link("", "All", count(turns, "turn")),
-		sessions.filter((s) => s.session).map((s) => link(s.session, s.session, `${count(s.turnCount, "turn")}, ${ago(s.lastTime)}`))),
+		sessions.filter((s) => s.session).map((s) => link(s.session, s.session, `${count(s.turn_count, "turn")}, ${ago(s.last_time)}`))),
 	!messages && h("p", { class: "small muted" }, "Messages are recorded for kioku chat only."));
 }
 
@@ -65,7 +65,7 @@ function show() {
 			? none("No turn is recorded yet", "A turn is recorded when an agent asks for its prompt, recalls, flushes or compacts. Try it:", h("pre", { class: "command" }, `kioku chat --agent ${agent || "main"}`))
 			: none("Turns are not recorded", "They show what went into each prompt: eight layers with their tokens, what was recalled and why. The text of notes is never recorded. To switch it on, and then restart kioku serve:", h("pre", { class: "command" }, "kioku config set turns.keep true")));
 	}
-	const widest = Math.max(...shown.map((t) => Math.max(t.tokens || 0, Math.min(t.budgetTokens || 0, 2 * t.tokens))), 1);
+	const widest = Math.max(...shown.map((t) => Math.max(t.tokens || 0, Math.min(t.budget || 0, 2 * t.tokens || 0))), 1);
 	let date = "";
 	const rows = [];
 	for (const t of shown) {
@@ -90,11 +90,11 @@ function turn(t, widest) {
 		h("header", {}, h("h3", {}, title), clock(t.time), t.channel && h("span", {}, clean(t.channel)), t.group && h("span", { class: "tag" }, "group"),
 			t.model && h("span", {}, clean(t.model)), t.mode && t.mode !== "full" && h("span", { class: "tag" }, `${t.mode} prompt`),
 			!session && t.session && words("a", { href: href("/turns", { session: t.session }) }, t.session),
-			t.overBudget && h("span", { class: "tag bad" }, "over budget")),
+			t.over && h("span", { class: "tag bad" }, "over budget")),
 		t.message && words("p", { class: "said" }, t.message),
 		t.layers?.length > 0 && stack(t, widest),
 		t.cuts?.length > 0 && h("p", { class: "small cut" }, h("span", { class: "tag warn" }, "shortened"), " ",
-			t.cuts.map((c) => `${clean(c.part)} from ${number(c.fromTokens)} to ${number(c.toTokens)} tokens`).join("; "), t.budgetTokens ? ` (budget ${number(t.budgetTokens)})` : ""),
+			t.cuts.map((c) => `${clean(c.part)} from ${number(c.from)} to ${number(c.to)} tokens`).join("; "), t.budget ? ` (budget ${number(t.budget)})` : ""),
 		recall(t.recall));
 }
 
@@ -108,7 +108,7 @@ function stack(t, widest) {
 		x += width;
 		return rect;
 	});
-	const budget = t.budgetTokens > 0 && t.budgetTokens <= widest && svg("line", { x1: t.budgetTokens * scale, x2: t.budgetTokens * scale, y1: 0, y2: 24, stroke: "currentColor", "stroke-width": 3 });
+	const budget = t.budget > 0 && t.budget <= widest && svg("line", { x1: t.budget * scale, x2: t.budget * scale, y1: 0, y2: 24, stroke: "currentColor", "stroke-width": 3 });
 	const label = t.layers.map((l) => `${nameOf(l)} ${l.tokens}`).join(", ");
 	return [
 		svg("svg", { class: "stack", viewBox: "0 0 1000 24", preserveAspectRatio: "none", role: "img", "aria-label": `Tokens by layer: ${label}` }, bars, budget),
@@ -119,47 +119,48 @@ function stack(t, widest) {
 function recall(r) {
 	if (!r) return null;
 	if (r.skipped) return h("p", { class: "small muted" }, `Nothing was recalled: ${clean(r.skipped)}.`);
-	const failed = (r.searches || []).filter((s) => s.error);
-	const lacking = [...new Set((r.searches || []).flatMap((s) => (s.degraded || []).map((d) => d.code.replaceAll("_", " "))))];
+	const { searches = [], in: used = [], out = [] } = r;
+	const failed = searches.filter((s) => s.failed);
+	const lacking = [...new Set(searches.flatMap((s) => (s.degraded || []).map((code) => code.replaceAll("_", " "))))];
 	return [
-		h("h4", {}, recallTitle(r)),
+		h("h4", {}, recallTitle(used, out, milliseconds(r.took))),
 		failed.map((s) => h("p", { class: "notice warn small" }, `The memory of ${clean(s.agent)} gave no answer in time.`)),
 		lacking.length > 0 && h("p", { class: "small muted" }, `The search lacked something: ${lacking.join(", ")}.`),
-		r.recalled.length > 0 && h("ul", { class: "found" }, r.recalled.map((m) => found(m))),
-		r.leftOut.length > 0 && h("details", {}, h("summary", {}, `${number(r.leftOut.length)} found but left out`), h("ul", { class: "found" }, r.leftOut.map((m) => found(m)))),
+		used.length > 0 && h("ul", { class: "found" }, used.map(found)),
+		out.length > 0 && h("details", {}, h("summary", {}, `${number(out.length)} found but left out`), h("ul", { class: "found" }, out.map(found))),
 	];
 }
 
-function recallTitle(r) {
-	if (r.recalled.length) return `Recalled, in ${milliseconds(r.took)}`;
-	return r.leftOut.length ? "What was found is not in the prompt" : `Nothing was good enough to recall; searched for ${milliseconds(r.took)}`;
+function recallTitle(used, out, took) {
+	if (used.length) return `Recalled, in ${took}`;
+	return out.length ? "What was found is not in the prompt" : `Nothing was good enough to recall; searched for ${took}`;
 }
 
 function milliseconds(took) {
-	const ms = parseFloat(took) * 1000 || 0;
+	const ms = seconds(took) * 1000;
 	return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
 }
 
 // found shows a passage: its score, where it is, and what made the score or why it was left out.
 function found(m) {
-	const place = `${m.path}:${m.startLine}${m.endLine > m.startLine ? `–${m.endLine}` : ""}`;
+	const place = `${m.path}:${m.start}${m.end > m.start ? `–${m.end}` : ""}`;
 	const why = [
-		m.reason && `left out: ${clean(m.reason)}`, m.vectorScore > 0 && `meaning ${m.vectorScore.toFixed(2)}`, m.textScore > 0 && `words ${m.textScore.toFixed(2)}`,
+		m.reason && `left out: ${clean(m.reason)}`, m.vector > 0 && `meaning ${m.vector.toFixed(2)}`, m.words > 0 && `words ${m.words.toFixed(2)}`,
 		m.date && `of ${m.date}`, m.shared && `shared by ${clean(m.agent)}`, m.flags?.length && `marked: ${m.flags.join(", ")}`,
 	].filter(Boolean).join(" · ");
 	return h("li", {}, h("span", { class: "score" }, m.score.toFixed(2)),
-		m.shared ? words("span", { class: "path" }, place) : words("a", { class: "path", href: noteHref(m.path, m.startLine, m.endLine) }, place),
+		m.shared ? words("span", { class: "path" }, place) : words("a", { class: "path", href: noteHref(m.path, m.start, m.end) }, place),
 		why && h("span", { class: "why" }, why));
 }
 
 function flush(t) {
-	const f = t.flush;
-	const stored = f.notes.filter((n) => n.path), refused = f.notes.filter((n) => n.refused);
+	const f = t.flush, notes = f.notes || [];
+	const stored = notes.filter((n) => n.path), refused = notes.filter((n) => n.refused);
 	const title = { done: "Flushed", skipped: "Flush skipped", failed: "Flush failed" }[f.outcome] || clean(f.outcome);
 	return h("article", { class: `panel turn slim ${f.outcome}`, tabindex: -1, "data-step": true },
-		h("strong", {}, title), h("span", { class: "small" }, f.outcome === "done" ? `${count(stored.length, "note")} of ${count(f.coveredCount, "message")}` : clean(f.reason)),
-		f.uncoveredCount > 0 && h("span", { class: "small muted" }, `${count(f.uncoveredCount, "message")} not covered yet`), clock(t.time),
-		f.notes.length > 0 && h("ul", {}, stored.map((n) => h("li", {}, words("a", { class: "path", href: noteHref(n.path, n.line) }, `${n.path}:${n.line}`), n.deduplicated && h("span", { class: "muted" }, " was there before"))),
+		h("strong", {}, title), h("span", { class: "small" }, f.outcome === "done" ? `${count(stored.length, "note")} of ${count(f.covered, "message")}` : clean(f.reason || "")),
+		f.uncovered > 0 && h("span", { class: "small muted" }, `${count(f.uncovered, "message")} not covered yet`), clock(t.time),
+		notes.length > 0 && h("ul", {}, stored.map((n) => h("li", {}, words("a", { class: "path", href: noteHref(n.path, n.line) }, `${n.path}:${n.line}`), n.deduplicated && h("span", { class: "muted" }, " was there before"))),
 			refused.map((n) => h("li", { class: "muted" }, `refused: ${clean(n.refused)}`))));
 }
 
@@ -167,7 +168,7 @@ function compaction(t) {
 	const c = t.compaction;
 	return h("article", { class: `panel turn slim compaction ${c.reason ? "failed" : ""}`, tabindex: -1, "data-step": true },
 		h("strong", {}, c.reason ? "Compaction failed" : "Compacted"),
-		h("span", { class: "small num" }, c.reason ? clean(c.reason) : `${number(c.tokensBefore)} → ${number(c.tokensAfter)} tokens`), clock(t.time));
+		h("span", { class: "small num" }, c.reason ? clean(c.reason) : `${number(c.before)} → ${number(c.after)} tokens`), clock(t.time));
 }
 
 load();

@@ -2,11 +2,14 @@ package derive_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"kioku/derive/rule"
 	"kioku/derive/unit"
+	"kioku/memory"
 )
 
 // An index that was derived by an older version of the rules is read again.
@@ -41,5 +44,22 @@ func TestOldRulesAreReplaced(t *testing.T) {
 	w.derive()
 	if !w.hasFact("lives_in", "Porto") {
 		t.Error("the file was not cut anew")
+	}
+}
+
+// What contradicts only what is above the ceiling of the views is shown as a fact that holds, and what is above it is counted.
+func TestViewsKeepWhatIsAboveTheirCeiling(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-20.md", day(of("Ana", "Company: Acme")), "memory/family/2026-11-20.md", day(of("Ana", "Company: Bolt")))
+	w.opt.ViewDir = "derived"
+	for ceiling, want := range map[memory.Sensitivity]string{memory.Normal: "1 fact is above the sensitivity of this page", memory.Private: "Bolt"} {
+		w.opt.ViewCeiling = ceiling
+		w.serve()
+		w.derive()
+		facts, err := os.ReadFile(filepath.Join(w.folder, "derived", "facts.md"))
+		if text := string(facts); err != nil || !strings.Contains(text, "Acme") || !strings.Contains(text, want) ||
+			(strings.Contains(text, "Bolt") || strings.Contains(text, "in conflict")) != (ceiling == memory.Private) {
+			t.Errorf("%s: %v\n%s", ceiling, err, facts)
+		}
 	}
 }

@@ -195,17 +195,18 @@ func (s *Service) writesViews() bool { return s.opt.ViewDir != "" }
 // writeViews writes the views of what is derived now, unless that is nothing and there are none. Views that a person has edited are
 // left alone, and named in the status.
 func (s *Service) writeViews(ctx context.Context) error {
-	units, more, err := viewUnits(ctx, s.store)
+	ceiling := min(s.opt.ViewCeiling, memory.Private)
+	in, err := viewUnits(ctx, s.store, ceiling)
 	if err != nil {
 		return err
 	}
-	entities, err := s.store.Entities(ctx, store.EntityQuery{Limit: maxEntities, MaxSensitivity: min(s.opt.ViewCeiling, memory.Private), Relations: true})
+	in.Entities, err = s.store.Entities(ctx, store.EntityQuery{Limit: maxEntities, MaxSensitivity: ceiling, Relations: true})
 	if err != nil {
 		return err
 	}
-	files := view.Render(view.Input{Units: units, More: more, Entities: entities, Ceiling: min(s.opt.ViewCeiling, memory.Private)})
+	files := view.Render(in)
 	return s.withRoot(func(root *os.Root) error {
-		if _, err := root.Lstat(s.opt.ViewDir); len(units) == 0 && errors.Is(err, fs.ErrNotExist) {
+		if _, err := root.Lstat(s.opt.ViewDir); len(in.Units)+len(in.Withheld) == 0 && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		result, err := view.Write(root, s.opt.ViewDir, files)
@@ -223,28 +224,31 @@ type unitLister interface {
 	Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error)
 }
 
-// viewUnits returns the units in whatever state, up to maxViewUnits, and how many more there are: first those that hold, then those that
-// are over.
-func viewUnits(ctx context.Context, from unitLister) (units []memory.Unit, more int, err error) {
+// viewUnits returns the units in whatever state below a ceiling, up to maxViewUnits, how many more there are, and how many above it: first
+// those that hold, then those that are over.
+func viewUnits(ctx context.Context, from unitLister, ceiling memory.Sensitivity) (in view.Input, err error) {
+	in.Withheld = map[string]int{}
 	for _, states := range [][]string{{memory.StateValidated, memory.StateConflict}, {memory.StateSuperseded, memory.StateArchived}} {
-		q := memory.UnitQuery{States: states, MaxSensitivity: memory.Secret}
-		for shown := 0; ; {
-			q.Limit = min(maxViewUnits-len(units), 1000)
-			if q.Limit == 0 {
-				q.Limit = 1 // for the total
-			}
-			list, err := from.Units(ctx, q)
-			if err != nil {
-				return nil, 0, err
-			}
-			if len(units) < maxViewUnits {
-				units, shown = append(units, list.Units...), shown+len(list.Units)
-			}
-			if q.After = list.Next; q.After == "" || len(units) >= maxViewUnits {
-				more += list.Total - shown
-				break
+		for _, kind := range []string{memory.KindFact, memory.KindLoop, memory.KindSummary} {
+			q := memory.UnitQuery{Kinds: []string{kind}, States: states, MaxSensitivity: ceiling}
+			for shown := 0; ; {
+				q.Limit = max(min(maxViewUnits-len(in.Units), 1000), 1) // 1 for the total
+				list, err := from.Units(ctx, q)
+				if err != nil {
+					return in, err
+				}
+				if len(in.Units) < maxViewUnits {
+					in.Units, shown = append(in.Units, list.Units...), shown+len(list.Units)
+				}
+				if q.After = list.Next; q.After == "" || len(in.Units) >= maxViewUnits {
+					in.More += list.Total - shown
+					if list.Withheld > 0 {
+						in.Withheld[kind] += list.Withheld
+					}
+					break
+				}
 			}
 		}
 	}
-	return units, more, nil
+	return in, nil
 }

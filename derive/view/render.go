@@ -19,18 +19,18 @@ const maxPages = 500
 
 // Input is what views show.
 type Input struct {
-	// Units of all kinds and states, with their evidence. The facts that were superseded and the loops that are done are shown too.
+	// Units of all kinds and states that may be shown, with their evidence. The facts that were superseded and the loops that are done are
+	// shown too.
 	Units []memory.Unit
-	// More is how many units there are that are not among Units.
-	More int
+	// Withheld is how many units of each kind may not be shown, and More how many may that are not among Units.
+	Withheld map[string]int
+	More     int
 	// Entities that get a page if there is something to show about them.
 	Entities []unit.Entity
-	// Ceiling of what is shown, at most memory.Private. What is above it is only counted.
-	Ceiling memory.Sensitivity
 }
 
 // Render returns the views by their paths in their folder: facts.md, loops.md and conflicts.md, people/<name>.md, topics/<name>.md
-// and week/<week>.md, each with front matter. The same input, in any order, has the same bytes. Secrets are never shown.
+// and week/<week>.md, each with front matter. The same input, in any order, has the same bytes.
 func Render(in Input) map[string][]byte {
 	r := newRenderer(in)
 	pages := map[string]string{"facts.md": r.facts(), "loops.md": r.loops(), "conflicts.md": r.conflicts()}
@@ -48,29 +48,14 @@ type renderer struct {
 	entities []unit.Entity
 	// units by their kinds.
 	fact, loop, summary []memory.Unit
-	byUID               map[string]memory.Unit
 	// withheld units by kind, and how many more there are of all kinds.
 	withheld map[string]int
 	more     int
 }
 
 func newRenderer(in Input) *renderer {
-	r := &renderer{entities: slices.Clone(in.Entities), byUID: map[string]memory.Unit{}, withheld: map[string]int{}, more: in.More}
-	ceiling := min(in.Ceiling, memory.Private)
-	hidden := map[string]bool{}
+	r := &renderer{entities: slices.Clone(in.Entities), withheld: in.Withheld, more: in.More}
 	for _, u := range in.Units {
-		hidden[u.UID] = u.Sensitivity > ceiling
-	}
-	for _, u := range in.Units {
-		if u.State == memory.StateOrphaned {
-			continue
-		}
-		if u.Sensitivity > ceiling {
-			r.withheld[u.Kind]++
-			continue
-		}
-		u = withoutConflicts(u, hidden)
-		r.byUID[u.UID] = u
 		switch {
 		case u.Fact != nil:
 			r.fact = append(r.fact, u)
@@ -89,19 +74,6 @@ func newRenderer(in Input) *renderer {
 		return cmp.Or(b.Mentions-a.Mentions, cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return r
-}
-
-// withoutConflicts returns a unit without its conflicts with hidden ones. A fact without any other conflict holds.
-func withoutConflicts(u memory.Unit, hidden map[string]bool) memory.Unit {
-	if u.Fact == nil || len(u.Fact.Opposes) == 0 {
-		return u
-	}
-	f := *u.Fact
-	f.Opposes = slices.DeleteFunc(slices.Clone(f.Opposes), func(uid string) bool { return hidden[uid] })
-	if u.Fact = &f; len(f.Opposes) == 0 && u.State == memory.StateConflict {
-		u.State = memory.StateValidated
-	}
-	return u
 }
 
 // compareFacts orders facts by subject, the user first, then by slot and time.

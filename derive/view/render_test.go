@@ -63,11 +63,6 @@ func month() view.Input {
 	rome := fact(haruka, "lives_in", "ローマ", "", "", memory.StateConflict, "memory/2026-11-02.md")
 	tokyo := fact(haruka, "lives_in", "東京", "", "", memory.StateValidated, "MEMORY.md")
 	tokyo.Pinned, tokyo.Fact.Opposes, rome.Fact.Opposes = true, []string{rome.UID}, []string{tokyo.UID}
-	secret := fact(user, "owns", "the password hunter2", "", "", memory.StateValidated, "memory/2026-11-03.md")
-	secret.Sensitivity = memory.Secret
-	private := fact(user, "habit", "计划离职", "", "", memory.StateValidated, "memory/2026-11-04.md")
-	private.Sensitivity = memory.Private
-	orphan := fact(user, "likes", "what is orphaned", "", "", memory.StateOrphaned)
 	hostile := fact(ref(vocab.Topic, "../x\n# <script>alert(1)</script>"), "status_is", "done\n- [ ] **bold** `code` [l](javascript:x) <!-- c --> | $a$ \x1b[31m\u202e", "", "",
 		memory.StateValidated, "memory/a `b`_c.md")
 	week := memory.Unit{UID: vocab.UnitUID("week"), Kind: memory.KindSummary, State: memory.StateValidated, Source: "rule", Evidence: evidence("memory/2026-11-18.md"),
@@ -77,7 +72,8 @@ func month() view.Input {
 	about := memory.Unit{UID: vocab.UnitUID("about"), Kind: memory.KindSummary, State: memory.StateValidated, Source: "model",
 		Summary: &memory.Summary{Scope: memory.ScopePerson, Key: vocab.EntityUID(dario), Text: "Dario has moved."}}
 	return view.Input{
-		Units: []memory.Unit{porto, works, leads, once, rome, tokyo, secret, private, orphan, hostile, week, about,
+		Withheld: map[string]int{memory.KindFact: 2},
+		Units: []memory.Unit{porto, works, leads, once, rome, tokyo, hostile, week, about,
 			fact(dario, "lives_in", "Lisbon", "", "2026-10", memory.StateSuperseded, "memory/2026-03-01.md"),
 			fact(user, "prefers", "静かなカフェ", "", "", memory.StateValidated, "USER.md"),
 			fact(user, "likes", "乌龙茶", "2025", "2026", memory.StateValidated, "USER.md"),
@@ -136,30 +132,9 @@ func TestRenderDoesNotDependOnTheOrderOfUnits(t *testing.T) {
 	}
 }
 
-// Acceptance check 12 for views: what is above the ceiling is in no view, and secrets never are.
-func TestAcceptance12RenderKeepsWhatIsAboveTheCeiling(t *testing.T) {
-	t.Parallel()
-	for ceiling, want := range map[memory.Sensitivity]struct {
-		private bool
-		count   string
-	}{memory.Normal: {false, "2 facts are above"}, memory.Private: {true, "1 fact is above"}, memory.Secret: {true, "1 fact is above"}} {
-		in := month()
-		in.Ceiling = ceiling
-		got := archive(view.Render(in))
-		if strings.Contains(got, "hunter2") || strings.Contains(got, "secret note") || strings.Contains(got, "never shown") {
-			t.Errorf("%v: a secret is shown", ceiling)
-		}
-		if strings.Contains(got, "计划离职") != want.private || !strings.Contains(got, want.count) {
-			t.Errorf("%v: want %+v in\n%s", ceiling, want, got)
-		}
-	}
-}
-
 func TestRenderSaysWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	flat := fact(vocab.User(), "owns", "a flat", "", "", memory.StateValidated, "USER.md")
-	private := flat
-	private.Sensitivity = memory.Private
 	over := flat
 	over.State = memory.StateSuperseded
 	for name, c := range map[string]struct {
@@ -168,7 +143,7 @@ func TestRenderSaysWhatIsNotThere(t *testing.T) {
 	}{
 		"nothing":     {view.Input{}, "No facts.", "No loops.", "No conflicts."},
 		"only past":   {view.Input{Units: []memory.Unit{over}}, "No facts.", "No loops.", "No conflicts."},
-		"only hidden": {view.Input{Units: []memory.Unit{private}}, "1 fact is above the sensitivity of this page and left out.", "No loops.", "No conflicts."},
+		"only hidden": {view.Input{Withheld: map[string]int{memory.KindFact: 1}}, "1 fact is above the sensitivity of this page and left out.", "No loops.", "No conflicts."},
 		"too much": {view.Input{Units: []memory.Unit{flat}, More: 80_000}, "80000 more items are left out of these pages, which show the newest ones. `kioku derive export` writes all.",
 			"80000 more items are left out of these pages, which show the newest ones. `kioku derive export` writes all.", "No conflicts."},
 	} {
@@ -243,20 +218,4 @@ func FuzzRender(f *testing.F) {
 			}
 		}
 	})
-}
-
-// A fact that contradicts only what is above the ceiling is shown as one that holds.
-func TestRenderHidesConflictsWithWhatIsAboveTheCeiling(t *testing.T) {
-	t.Parallel()
-	fact := func(uid, object string, level memory.Sensitivity, opposes string) memory.Unit {
-		return memory.Unit{UID: uid, Kind: memory.KindFact, State: memory.StateConflict, Sensitivity: level, Confidence: .6, Fact: &memory.Fact{
-			Subject: memory.EntityRef{Type: "PERSON", Name: "Ana"}, Predicate: "works_at", Slot: "works_at", Object: object, Opposes: []string{opposes}}}
-	}
-	units := []memory.Unit{fact("aaaaaaaaaaaa", "Acme", memory.Normal, "bbbbbbbbbbbb"), fact("bbbbbbbbbbbb", "Bar", memory.Private, "aaaaaaaaaaaa")}
-	for ceiling, want := range map[memory.Sensitivity]bool{memory.Normal: false, memory.Private: true} {
-		got := archive(view.Render(view.Input{Units: units, Ceiling: ceiling}))
-		if strings.Contains(got, "in conflict") != want || strings.Contains(got, "No conflicts.") == want || !strings.Contains(got, "Acme") {
-			t.Errorf("%v: conflict shown should be %v in\n%s", ceiling, want, got)
-		}
-	}
 }

@@ -165,3 +165,21 @@ func TestCompletionCompletesPaths(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// MCP: what an operation answers that only reads is a resource, with the rights of the client; others are none.
+func TestOperationsAreResources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "tokens:\n"+token("tok-a", "[ann]", false), map[string]map[string]string{"ann": notes, "bob": notes})
+	s := w.must(clientOptions{token: "tok-a", path: "/ann"})
+	for name, want := range map[string]string{"activity": `"2026-03-01"`, "agents": `"id":"ann"`, "revisions": `[]`} {
+		got, err := s.ReadResource(t.Context(), readParams("kioku://operations/"+name))
+		if err != nil || len(got.Contents) != 1 || !strings.Contains(got.Contents[0].Text, want) || strings.Contains(got.Contents[0].Text, "bob") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"sync", "notes", "none", "council/tasks", "events"} {
+		if got, err := s.ReadResource(t.Context(), readParams("kioku://operations/"+name)); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -94,6 +94,7 @@ func New(opt Options) *sdk.Server {
 	s.addPrompts()
 	s.server.AddResource(statusResource, s.readStatus)
 	s.server.AddResourceTemplate(noteTemplate, s.readNote)
+	s.server.AddResourceTemplate(operationTemplate, s.readOperation)
 	if !opt.shared {
 		s.server.AddReceivingMiddleware(s.listing)
 	}

@@ -206,14 +206,26 @@ func (l Local) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	body, out := io.Pipe()
 	w := &localWriter{header: http.Header{}, out: out, begun: make(chan struct{})}
+	panicked := make(chan any, 1)
 	go func() {
 		defer cancel()
 		defer func() { _ = out.Close() }()
 		defer w.WriteHeader(http.StatusOK)
+		defer func() {
+			if v := recover(); v != nil { // it is of whoever asks
+				panicked <- v
+				_ = out.CloseWithError(fmt.Errorf("panic: %v", v))
+			}
+		}()
 		l.Handler.ServeHTTP(w, r.WithContext(ctx))
 	}()
 	select {
 	case <-w.begun:
+		select {
+		case v := <-panicked:
+			panic(v)
+		default:
+		}
 		return &http.Response{StatusCode: w.status, Header: w.header.Clone(), Body: localBody{body, cancel}, Request: r, ContentLength: -1}, nil
 	case <-ctx.Done():
 		_ = body.CloseWithError(ctx.Err())

@@ -6,8 +6,6 @@ import (
 	"time"
 	"unicode"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"kioku/memory"
 )
 
@@ -55,17 +53,6 @@ func checkCount[T int | int32 | int64](field string, n T) error {
 		return badField(field, "must not be negative")
 	}
 	return nil
-}
-
-// readTimestamp returns the time of a field, zero if the field is unset.
-func readTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
-	if t == nil {
-		return time.Time{}, nil
-	}
-	if err := t.CheckValid(); err != nil {
-		return time.Time{}, badField(field, "is no time between the years 1 and 9999")
-	}
-	return t.AsTime(), nil
 }
 
 // inZone returns a time in the zone that decides its day; the zero time stays zero.

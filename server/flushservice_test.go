@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/agent/flush"
 	"kioku/agent/session"
@@ -60,7 +61,7 @@ func TestCheckFlushPassesEveryFieldOnAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.CheckFlushResponse{Flush: true, Compact: true, Reason: "full", FlushAtTokens: 176_000, CompactAtTokens: 180_000,
-		UncoveredCount: 5, NextTryTime: kiokuv1.TimeOf(noon), Warnings: []string{"lost"}}
+		UncoveredCount: 5, NextTryTime: timestamppb.New(noon), Warnings: []string{"lost"}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}

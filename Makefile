@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -254,12 +254,6 @@ bench-table: build
 ## bench-models: the encoder beside ONNX Runtime, with the models and python/bin/python of the folder MODELS
 bench-models:
 	KIOKU_MODELS='$(abspath $(MODELS))' $(GO) test -run '^$$' -bench ONNX -benchtime 5x ./embed/local/encoder
-
-## performance: measure anew what docs/performance.md shows
-performance: build
-	$(SPEED) $(CURDIR)/bin/performance.md -sizes 1000,10000,100000,1000000
-	sed -i -e '/^<!-- figures -->$$/,/^<!-- end of figures -->$$/{//!d}' \
-		-e '/^<!-- figures -->$$/r bin/performance.md' docs/performance.md
 
 ## keystroke: the time from a key to the results on the screen of Chromium, of the daemon at KEYSTROKE_BASE
 KEYSTROKE_TEXT ?= what did we decide about the garden

@@ -152,13 +152,13 @@ func recalls(all []prompt.Memory, agent, id string) bool {
 // Each test that the table of the article's elements names exists, and nearly each row names one.
 func TestCouncilTableNamesRealTests(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("docs/council.md")
+	doc, err := os.ReadFile("council/engine/DESIGN.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(string(doc), "\n## The article, element by element\n")
 	if !found {
-		t.Fatal("docs/council.md has no table")
+		t.Fatal("council/engine/DESIGN.md has no table")
 	}
 	tests := map[string]bool{}
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -11,12 +11,11 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Settings
 
-A setting comes from a flag (` + "`--set query.maxResults=10`" + `), else from its environment variable, else from the file of the
-workspace (` + "`.kioku.yaml`, see [folders.md](folders.md)" + `), else from the config file (` + "`~/.config/kioku/config.yaml`, `--config`," + `
-` + "`KIOKU_CONFIG`" + `), else it has its default. The file of a workspace may contain the settings marked *folder*. In a file a dot begins
-a block: ` + "`query: {maxResults: 10}`" + `. A list is separated by commas in a flag or variable. ` + "`kioku config list`" + ` shows the values in
-use and where each comes from; ` + "`kioku config set`" + ` and ` + "`unset`" + ` edit the config file, with ` + "`--folder`" + ` that of the workspace. This
-page is made by ` + "`kioku config list --markdown`" + `.
+A setting comes from a flag (` + "`--set query.maxResults=10`" + `), else from its environment variable (` + "`KIOKU_QUERY_MAX_RESULTS`" + `: each
+further word of the key begins with _), else from ` + "`.kioku.yaml`" + ` of the workspace ([folders.md](folders.md)), which may contain the settings marked
+*folder*, else from the config file (` + "`~/.config/kioku/config.yaml`, `--config`, `KIOKU_CONFIG`" + `), else it has its default. In a file a dot
+begins a block: ` + "`query: {maxResults: 10}`" + `. A list is separated by commas in a flag or variable. ` + "`kioku config list`" + ` shows the values in use and
+where each comes from; ` + "`kioku config set`" + ` and ` + "`unset`" + ` edit the config file, with ` + "`--folder`" + ` that of the workspace.
 `)
 	b.WriteString("\n## What people set\n\n" + tableHead)
 	for _, key := range everyday {
@@ -37,14 +36,14 @@ page is made by ` + "`kioku config list --markdown`" + `.
 	return b.String()
 }
 
-// everyday are the settings that most people set, which the documentation lists first.
+// everyday are the twenty settings that most people set, which the documentation lists first.
 var everyday = []string{
 	"workspace", "agents", "timezone", "include", "exclude", "extraPaths", "sources", "offline", "listen", "tokenFile",
-	"provider", "local.model", "model", "remote.baseUrl", "remote.apiKey", "query.maxResults",
-	"llm.provider", "llm.model", "llm.apiKey", "derive.enabled",
+	"provider", "local.model", "model", "remote.baseUrl", "remote.apiKey",
+	"llm.provider", "llm.model", "llm.apiKey", "derive.enabled", "history.journal",
 }
 
-const tableHead = "| setting | default | variable | meaning |\n|---|---|---|---|\n"
+const tableHead = "| setting | default | meaning |\n|---|---|---|\n"
 
 // row returns the line of a setting in a table.
 func (f Field) row() string {
@@ -58,5 +57,5 @@ func (f Field) row() string {
 	if f.inFolder {
 		doc = "*folder* " + doc
 	}
-	return fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", f.Key, value, f.Env(), doc)
+	return fmt.Sprintf("| `%s` | %s | %s |\n", f.Key, value, doc)
 }

@@ -150,7 +150,7 @@ func (r *registry) turns(c *Config) {
 	r.add(&f.Idle, "compaction.memoryFlush.idleSeconds", "0..31536000", "Seconds without a message after which a session counts as ended; 0 means never.")
 	r.add(&c.Prune.Mode, "contextPruning.mode", prune.ModeCacheTTL+" | "+prune.ModeOff, "Shorten old tool results in what is sent, once the provider's cache has expired after five minutes.")
 	r.add(&c.Prune.Tools.Deny, "contextPruning.tools.deny", listType, "Tools whose results are never shortened; * matches any characters.")
-	r.add(&c.Turns.Keep, "turns.keep", toggleType, "Record what went into the prompts of an agent, for the page and ListTurns: layers with their tokens, places and scores of "+
+	r.add(&c.Turns.Keep, "turns.keep", toggleType, "Record what went into the prompts of an agent, for the page and GET /v1/turns: layers with their tokens, places and scores of "+
 		"recalled passages, flushes, compactions; no text of notes. At most 8 MiB an agent, in the state folder.")
 }
 

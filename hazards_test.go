@@ -20,6 +20,7 @@ var updateHazards = flag.Bool("update-hazards", false, "write the packages of th
 var (
 	hazardComment = regexp.MustCompile(`^// .*(Hazards? |\()[A-K]\d\d`)
 	hazardCode    = regexp.MustCompile(`[A-K]\d\d`)
+	hazardItem    = regexp.MustCompile(`^\* ([A-K]\d\d): (.*?) ?\[(.*)\]$`)
 	testFunc      = regexp.MustCompile(`^func ((?:Test|Fuzz)\w+)\(`)
 )
 
@@ -58,38 +59,38 @@ func hazardTests(t *testing.T) map[string][]string {
 	return cited
 }
 
-// doesNotOccur begins the last column of a hazard that has a reason instead of tests.
+// doesNotOccur begins the reason that a hazard has instead of tests.
 const doesNotOccur = "does not occur:"
 
 // hazardRow is a line of docs/hazards.md.
 type hazardRow struct {
 	// holds is the sentence that says what holds.
 	holds string
-	// reason is the last column of a hazard that does not occur; empty for others.
+	// reason is why a hazard does not occur; empty for others.
 	reason string
 }
 
-// readHazards returns the rows of the table by code, and the text before them.
+// readHazards returns the rows of the list by code, and the text before them.
 func readHazards(text string) (head string, rows map[string]hazardRow) {
 	rows = map[string]hazardRow{}
 	for line := range strings.Lines(text) {
-		cells := strings.Split(strings.Trim(line, "|\n "), " | ")
-		if len(cells) != 3 || !strings.HasPrefix(line, "| ") || !hazardCode.MatchString(cells[0]) {
+		item := hazardItem.FindStringSubmatch(strings.TrimSpace(line))
+		if item == nil {
 			if len(rows) == 0 {
 				head += line
 			}
 			continue
 		}
-		row := hazardRow{holds: cells[1]}
-		if strings.HasPrefix(cells[2], doesNotOccur) {
-			row.reason = cells[2]
+		row := hazardRow{holds: item[2]}
+		if strings.HasPrefix(item[3], doesNotOccur) {
+			row.reason = item[3]
 		}
-		rows[cells[0]] = row
+		rows[item[1]] = row
 	}
 	return head, rows
 }
 
-// hazardTable returns the lines of the table with the packages whose tests cite each hazard, and what is wrong with them.
+// hazardTable returns the lines of the list with the packages whose tests cite each hazard, and what is wrong with them.
 func hazardTable(rows map[string]hazardRow, cited map[string][]string) (table string, problems []string) {
 	codes := map[string]bool{}
 	for code := range cited {
@@ -113,7 +114,7 @@ func hazardTable(rows map[string]hazardRow, cited map[string][]string) (table st
 		if row.reason == "" {
 			last = strings.Join(slices.Compact(slices.Sorted(slices.Values(cited[code]))), ", ")
 		}
-		table += fmt.Sprintf("| %s | %s | %s |\n", code, row.holds, last)
+		table += fmt.Sprintf("* %s: %s [%s]\n", code, row.holds, last)
 	}
 	return table, problems
 }
@@ -142,17 +143,17 @@ func TestHazardsAreListedWithTheirTests(t *testing.T) {
 }
 
 func TestHazardTableHasTestsOrReasons(t *testing.T) {
-	head, rows := readHazards("# Hazards\n\n| code | what holds | tests |\n|---|---|---|\n" +
-		"| X01 | Tested. | old |\n| A01 | Tested. | old |\n| A02 | Never. | does not occur: no such file |\n" +
-		"| A03 | Both. | does not occur: no such file |\n| A04 | Empty. | does not occur: |\n| A05 | Cited no longer. | old |\n")
-	if want := "| X01 | Tested. | old |\n"; !strings.HasSuffix(head, want) {
-		t.Errorf("the text before the table is %q", head)
+	head, rows := readHazards("# Hazards\n\n" +
+		"* X01: Tested. [old]\n* A01: Tested. [old]\n* A02: Never. [does not occur: no such file]\n" +
+		"* A03: Both. [does not occur: no such file]\n* A04: Empty. [does not occur:]\n* A05: Cited no longer. [old]\n")
+	if want := "* X01: Tested. [old]\n"; !strings.HasSuffix(head, want) {
+		t.Errorf("the text before the list is %q", head)
 	}
 	table, problems := hazardTable(rows, map[string][]string{"A01": {"b", "a", "b"}, "A03": {"a"}, "A06": {"a"}})
-	want := "| A01 | Tested. | a, b |\n| A02 | Never. | does not occur: no such file |\n" +
-		"| A03 | Both. | does not occur: no such file |\n| A04 | Empty. | does not occur: |\n| A06 |  | a |\n"
+	want := "* A01: Tested. [a, b]\n* A02: Never. [does not occur: no such file]\n" +
+		"* A03: Both. [does not occur: no such file]\n* A04: Empty. [does not occur:]\n* A06:  [a]\n"
 	if diff := cmp.Diff(want, table); diff != "" {
-		t.Errorf("table (-want +got):\n%s", diff)
+		t.Errorf("list (-want +got):\n%s", diff)
 	}
 	wantProblems := []string{
 		"A03 is said not to occur and is cited by [a]", "A04 does not say why it does not occur", "A06 is cited by [a] and has no line",

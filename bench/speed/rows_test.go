@@ -36,7 +36,7 @@ type Env struct {
 // maxVectors is the largest number of vectors that is measured: a million would take 3 GB.
 const maxVectors = 250_000
 
-// benches are in the order of the table. docs/performance.md explains each.
+// benches are in the order of the table. DESIGN.md explains each.
 func benches() []Bench {
 	return []Bench{
 		{Name: "vector exact", Unit: "ms", Goal: 1.3, Sized: true, MaxSize: maxVectors, Run: exactAgainstReading},

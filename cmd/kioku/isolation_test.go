@@ -346,7 +346,7 @@ func TestNoToolReachesAnotherAgent(t *testing.T) {
 	}
 	for _, template := range templates.ResourceTemplates {
 		for _, path := range d.paths {
-			uri := strings.NewReplacer("{+path}", path, "{path}", path).Replace(template.URITemplate)
+			uri := strings.NewReplacer("{+path}", path, "{path}", path, "{name}", path).Replace(template.URITemplate)
 			if strings.Contains(uri, "{") {
 				t.Errorf("the test does not know how to fill in %s", template.URITemplate)
 			}

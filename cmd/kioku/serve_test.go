@@ -278,7 +278,7 @@ func TestReloadKeepsTheOldSettingsIfTheNewAreWrong(t *testing.T) {
 	}
 	write("logLevel: debug\nchunking: {tokens: 200}\n")
 	p.signal(syscall.SIGHUP)
-	if line := p.waits(p.err, "take effect after a restart"); !strings.Contains(line, "chunking.tokens") || strings.Contains(line, "logLevel") {
+	if line := p.waits(p.err, "take effect after kioku restart"); !strings.Contains(line, "chunking.tokens") || strings.Contains(line, "logLevel") {
 		t.Errorf("got %s", line)
 	}
 	p.waits(p.err, "read the settings again: 2 values changed")
@@ -335,7 +335,7 @@ func TestReloadAppliesTheSettingsOfSearches(t *testing.T) {
 	p.signal(syscall.SIGHUP)
 	p.waits(p.err, "read the settings again: 0 values changed")
 	p.terminates()
-	if said := strings.Join(p.said, "\n"); strings.Contains(said, "take effect after a restart") {
+	if said := strings.Join(p.said, "\n"); strings.Contains(said, "take effect after kioku restart") {
 		t.Errorf("what counts already does not have to wait: %s", said)
 	}
 }

@@ -207,7 +207,9 @@ func (l Local) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, out := io.Pipe()
 	w := &localWriter{header: http.Header{}, out: out, begun: make(chan struct{})}
 	panicked := make(chan any, 1)
+	gone := context.AfterFunc(r.Context(), func() { _ = body.CloseWithError(context.Cause(r.Context())) }) // so that nobody waits for its reader
 	go func() {
+		defer gone()
 		defer cancel()
 		defer func() { _ = out.Close() }()
 		defer w.WriteHeader(http.StatusOK)

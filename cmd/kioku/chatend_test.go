@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,7 +105,11 @@ func TestChatStoresWhatWasSaidWhenItIsIdle(t *testing.T) {
 	p.waits(p.err, "/help")
 	p.write(train)
 	p.waits(p.out, "You said: ")
-	for begun := time.Now(); !strings.Contains(s.days(), train); time.Sleep(20 * time.Millisecond) {
+	recorded := func() bool { // the next line ends a flush that is under way
+		turns, _ := os.ReadFile(filepath.Join(s.own(), "agents", "main", "turns", "turns.jsonl"))
+		return strings.Contains(string(turns), `"kind":"flush"`)
+	}
+	for begun := time.Now(); !recorded() || !strings.Contains(s.days(), train); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begun) > patience {
 			t.Fatal("it is not stored")
 		}

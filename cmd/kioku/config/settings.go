@@ -30,7 +30,7 @@ func newRegistry(c *Config) *registry {
 func (r *registry) daemon(c *Config) {
 	r.group = "Workspace and daemon"
 	r.add(&c.Workspace, "workspace", pathType, "Folder of notes; unset means the one that is found from the current folder, see folders.md.")
-	r.add(&c.Agent, "agent", textType, "Agent that commands use and that the workspace belongs to. If it is unset, the folder says which one: the agent that has it, else main, whose index is one of its own for each folder.", agentID)
+	r.add(&c.Agent, "agent", textType, "Agent that commands use and that the workspace belongs to; unset means the one that has the folder, else main, whose index is one of its own for each folder.", agentID)
 	r.agents(c, "agents", "Folders of further agents: blocks of workspace, extraPaths and agentDir by id; id=folder,... as text.")
 	r.add(&c.State, "state", pathType, "Folder of the index; unset means kioku in $XDG_STATE_HOME or ~/.local/state.")
 	r.add(&c.Socket, "socket", pathType, "Unix socket of the daemon; unset means one in the state folder.")
@@ -62,7 +62,7 @@ func (r *registry) daemon(c *Config) {
 	r.add(&c.AgentListen, "sidecar.listen", textType, "TCP address of kioku agent, which uses the memory at client.target; none disables TCP. An address beyond loopback needs tokenFile.")
 
 	r.group = "Audit log and traces of the daemon"
-	r.add(&c.Audit.File, "audit.file", pathType, "File of the audit log, a line of JSON for each call: who read or wrote which agent, without any text of notes; unset keeps none. At 100 MiB it is renamed, and the newest 5 are kept. See observability.md.")
+	r.add(&c.Audit.File, "audit.file", pathType, "File of the audit log, a line of JSON for each call: who read or wrote which agent, without any text of notes; unset keeps none. See observability.md.")
 	r.add(&c.Audit.Required, "audit.required", toggleType, "Refuse calls while they cannot be recorded in the audit log.")
 	r.add(&c.Tracing.Endpoint, "tracing.endpoint", textType, "URL of an OpenTelemetry collector that takes traces by OTLP over HTTP, such as http://localhost:4318; unset sends none.")
 	r.add(c.traceHeaders, "tracing.headers", pairsType, "Headers sent to the collector; values may be env:NAME or file:PATH.")
@@ -85,7 +85,7 @@ func (r *registry) embedding(c *Config) {
 	r.add(&c.Embed.QueryPrefix, "remote.queryPrefix", textType, "Written before each query that is embedded; unset means what the model is known to want, \"\" means nothing.")
 	r.add(&c.Embed.DocumentPrefix, "remote.documentPrefix", textType, "Written before each text that is embedded; unset means what the model is known to want. With another prefix everything is embedded again.")
 	r.add(&c.RerankProvider, "rerank.provider", "auto | none | local | http", "What scores the best passages of a search again: auto is a cross-encoder that was added "+
-		"(kioku model add NAME --as reranker), else the server of rerank.baseUrl, else none; local is a cross-encoder in this program; http is a server, which gets the passages.")
+		"(kioku model add NAME --as reranker), else the server of rerank.baseUrl, which gets the passages, else none.")
 	r.add(&c.Rerank.Model, "rerank.model", textType, "Re-ranker: its name in kioku model list or the path of its folder, or its name at the server; unset means the one that was added first, or the server's only one.")
 	r.add(&c.Rerank.BaseURL, "rerank.baseUrl", textType, "Base URL of a server with POST /v1/rerank, such as vLLM, llama.cpp, Jina or Cohere.")
 	r.add(&c.Rerank.APIKey, "rerank.apiKey", secretType, "Key of that server, env:NAME or file:PATH.")
@@ -105,7 +105,7 @@ func (r *registry) indexing(c *Config) {
 	r.add(&c.Index.Interval, "sync.intervalMinutes", "0.01..10080", "Minutes between full scans.")
 	r.add(&c.Sources, "sources", listType, "What is indexed: memory, sessions for what users and assistants said in the agent's transcripts, claude-code and codex for what they said in those of Claude Code and Codex.", source)
 	r.add(&c.Projects, "transcripts.projects", pathsType, "Folders whose conversations with Claude Code and Codex are indexed, with all below them; unset means the workspace. An agent may have its own: agents.ID.projects.")
-	r.add(&c.History.Journal, "history.journal", toggleType, "Keep the versions of the notes in the state folder, for kioku history and search --as-of in a folder that is in no repository of git. The program git keeps them. Passwords and keys of known shapes are left out.")
+	r.add(&c.History.Journal, "history.journal", toggleType, "Keep the versions of the notes in the state folder, for kioku history and search --as-of in a folder that is in no repository of git. Passwords and keys of known shapes are left out.")
 }
 
 // searching registers the settings of searches, which a running daemon reads again.
@@ -132,8 +132,8 @@ func (r *registry) turns(c *Config) {
 	r.add(&c.Bootstrap.MaxChars, "bootstrapMaxChars", "100..1e7", "Maximum number of characters of one file of the workspace (SOUL.md, AGENTS.md, ...) in the prompt; the middle is cut first.")
 	r.add(&c.AgentDir, "agentDir", pathType, "Folder whose SOUL.md, TOOLS.md and so on replace those of the workspace; agents.ID.agentDir sets it for one agent.")
 	r.add(&c.Skills.Extra, "skills.extraDirs", pathsType, "Additional folders with skills; a skill of the workspace wins over one with the same name.")
-	r.add(&c.OldOrder, "cacheFriendly", notType, "Send what changes from turn to turn (the time, recalled memories, changing blocks) with the message of the user, so that the "+
-		"system prompt is constant over a session and a provider's cache has it. false: all of it is in the prompt, in the order of the eight layers.")
+	r.add(&c.OldOrder, "cacheFriendly", notType, "Send what changes from turn to turn (the time, recalled memories) with the message of the user, so that a provider's cache has the system prompt; "+
+		"false: all of it is in the prompt.")
 	r.add(&c.RecallEnabled, "recall.enabled", toggleType, "Search memory for each message of the user and put what is found into the prompt.")
 	r.add(&c.Recall.TopK, "recall.topK", "1..100", "Maximum number of memories recalled for a message.")
 	r.add(&c.Recall.Deadline, "recall.deadlineMs", "1..600000", "Milliseconds to wait for memories; then a turn continues with those that were found.")
@@ -150,8 +150,7 @@ func (r *registry) turns(c *Config) {
 	r.add(&f.Idle, "compaction.memoryFlush.idleSeconds", "0..31536000", "Seconds without a message after which a session counts as ended; 0 means never.")
 	r.add(&c.Prune.Mode, "contextPruning.mode", prune.ModeCacheTTL+" | "+prune.ModeOff, "Shorten old tool results in what is sent, once the provider's cache has expired after five minutes.")
 	r.add(&c.Prune.Tools.Deny, "contextPruning.tools.deny", listType, "Tools whose results are never shortened; * matches any characters.")
-	r.add(&c.Turns.Keep, "turns.keep", toggleType, "Record what went into the prompts of an agent, for the page and GET /v1/turns: layers with their tokens, places and scores of "+
-		"recalled passages, flushes, compactions; no text of notes. At most 8 MiB an agent, in the state folder.")
+	r.add(&c.Turns.Keep, "turns.keep", toggleType, "Record what went into the prompts of an agent, for the page and GET /v1/turns, without text of notes; at most 8 MiB an agent, in the state folder.")
 }
 
 // languageModel registers the settings of the language model.

@@ -1,16 +1,9 @@
 import {createHash} from 'node:crypto';
-import {appendTool} from './tools.js';
-
-/**
- * A message of a conversation, as the agent sends it to its own model: role "user", "assistant" or "tool", and text.
- * @typedef {import('@bufbuild/protobuf').MessageInitShape<typeof import('../gen/kioku/v1/agent_pb.js').ChatMessageSchema>} Message
- */
+import {appendTool, parseInput} from './tools.js';
 
 /**
  * Returns messages in which each has an id. A message without one gets an id made of its content and of the message before it, so that it
  * has the same one in the next process, and after older messages are gone.
- * @param {Message[]} messages
- * @returns {(Message & {id: string})[]}
  */
 export function identify(messages) {
   const seen = new Map();
@@ -22,31 +15,31 @@ export function identify(messages) {
     const content = contentOf(message);
     const hash = createHash('sha256').update(before).update('\n').update(content).digest('hex').slice(0, 24);
     before = content;
-    if (message.id) return {...message, id: message.id};
+    const whole = {...message, ...message.toolCalls && {toolCalls: message.toolCalls.map((c) => ({...c, input: inputOf(c.input)}))}};
+    if (message.id) return whole;
     const count = (seen.get(hash) ?? 0) + 1;
     seen.set(hash, count);
-    return {...message, id: count > 1 ? `${hash}.${count}` : hash};
+    return {...whole, id: count > 1 ? `${hash}.${count}` : hash};
   });
 }
 
-/** @param {Message} m */
 function contentOf(m) {
-  return JSON.stringify([m.role, m.text, m.toolCalls?.map((c) => [c.id, c.name, c.input]), m.toolCallId, m.author?.id]);
+  return JSON.stringify([m.role, m.text, m.toolCalls?.map((c) => [c.id, c.name, typeof c.input === 'object' ? JSON.stringify(c.input) : c.input]), m.toolCallId, m.author?.id]);
 }
 
-/**
- * Returns the text of the newest message of the user, and its index; -1 if there is none.
- * @param {Message[]} messages
- */
+/** Returns the input of a call as an object, which the service expects also of a model that wrote something else. */
+function inputOf(input) {
+  const value = typeof input === 'string' ? parseInput(input) : input ?? {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {text: String(input)};
+}
+
+/** Returns the text of the newest message of the user, and its index; -1 if there is none. */
 export function newestQuestion(messages) {
   const index = messages.map((m) => m.role).lastIndexOf('user');
   return {index, text: index < 0 ? '' : messages[index].text ?? ''};
 }
 
-/**
- * Returns who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, otherwise "agent".
- * @param {Message[]} messages
- */
+/** Returns who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, otherwise "agent". */
 export function sourceOf(messages) {
   const since = messages.slice(newestQuestion(messages).index + 1);
   return since.some((m) => m.role === 'tool' && m.toolName !== appendTool) ? 'tool' : 'agent';

@@ -1,14 +1,10 @@
 /** The sessions that a program used last. One that was forgotten is sent whole when it goes on; the service ends it once it is idle. */
 export class RecentSessions {
-  /** @type {Map<string, import('./session.js').Session>} */
   #sessions = new Map();
   #open;
   #max;
 
-  /**
-   * @param {(id: string) => import('./session.js').Session} open Opens a session.
-   * @param {number} [max] Maximum number of sessions.
-   */
+  /** open opens the session of a name; max is the maximum number of sessions. */
   constructor(open, max = 1000) {
     this.#open = open;
     this.#max = max;
@@ -19,7 +15,7 @@ export class RecentSessions {
     return this.#sessions.size;
   }
 
-  /** Returns the session with a name. @param {string} id */
+  /** Returns the session with a name. */
   get(id) {
     const session = this.#sessions.get(id) ?? this.#open(id);
     this.#sessions.delete(id); // the latest comes last
@@ -31,7 +27,7 @@ export class RecentSessions {
     return session;
   }
 
-  /** Forgets a session. @param {string} id */
+  /** Forgets a session. */
   delete(id) {
     this.#sessions.delete(id);
   }

@@ -1,8 +1,6 @@
 import {KiokuError} from './errors.js';
 import {shortMessage, sizeOf} from './shorten.js';
 
-/** @typedef {import('./messages.js').Message & {id: string}} Identified */
-
 /** Maximum size in bytes of the messages of a request, and of all messages that the service remembers of a session. */
 const maxRequest = 3 << 20;
 const maxSession = 12 << 20;
@@ -17,41 +15,34 @@ const maxMessages = 20_000;
 export class SentMessages {
   /** Ids that the service has. */
   #known = new Set();
-  /** Ids of the last call, in order. @type {string[]} */
+  /** Ids of the last call, in order. */
   #last = [];
   #tell;
   #report;
   #reported = false;
 
   /**
-   * @param {(messages: import('./messages.js').Message[]) => Promise<unknown>} tell Makes a call that does nothing but tell the service of messages.
-   * @param {(err: Error) => void} report Gets told once that a session is too long.
+   * @param tell Makes a call that does nothing but tell the service of messages.
+   * @param report Gets told once that a session is too long.
    */
   constructor(tell, report) {
     this.#tell = tell;
     this.#report = report;
   }
 
-  /**
-   * Makes a call with messages. If the service does not have one of them any more, such as after a restart, the call is made again.
-   * @template R
-   * @param {Identified[]} messages
-   * @param {(messages: import('./messages.js').Message[]) => Promise<R>} call
-   * @returns {Promise<R>}
-   */
+  /** Makes a call with messages. If the service does not have one of them any more, such as after a restart, the call is made again. */
   async send(messages, call) {
     const latest = this.#newest(messages);
     try {
       return await this.#inParts(latest, call);
     } catch (err) {
-      if (!(err instanceof KiokuError) || err.unknownMessages.length === 0) throw err;
+      if (!(err instanceof KiokuError) || err.reason !== 'UNKNOWN_MESSAGES') throw err;
       this.#known.clear();
       this.#last = [];
       return this.#inParts(latest, call);
     }
   }
 
-  /** @template R @param {Identified[]} messages @param {(messages: import('./messages.js').Message[]) => Promise<R>} call */
   async #inParts(messages, call) {
     for (let size = 0, i = 0; i < messages.length; i++) {
       if (this.#known.has(messages[i].id)) continue;
@@ -65,7 +56,6 @@ export class SentMessages {
     return this.#done(messages, call);
   }
 
-  /** @template R @param {Identified[]} messages @param {(messages: import('./messages.js').Message[]) => Promise<R>} call */
   async #done(messages, call) {
     const result = await call(this.#shorten(messages));
     this.#last = messages.map((m) => m.id);
@@ -73,7 +63,6 @@ export class SentMessages {
     return result;
   }
 
-  /** @param {Identified[]} messages @returns {import('./messages.js').Message[]} */
   #shorten(messages) {
     const from = messages.length > 0 ? this.#last.indexOf(messages[0].id) : -1;
     let same = 0;
@@ -83,10 +72,7 @@ export class SentMessages {
       : messages.slice(0, same).map(({id}) => ({id})).concat(rest);
   }
 
-  /**
-   * Returns the newest messages that a session may have. Those before them were stored when they were sent, unless the first call has too many.
-   * @param {Identified[]} messages
-   */
+  /** Returns the newest messages that a session may have. Those before them were stored when they were sent, unless the first call has too many. */
   #newest(messages) {
     let from = messages.length;
     for (let size = 0; from > 0 && messages.length - from < maxMessages; from--) {

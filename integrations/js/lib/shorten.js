@@ -4,11 +4,7 @@ const maxQuestion = 64 << 10;
 /** Maximum size in bytes of a text or of the input of a tool in a message that is sent; a request may have four times as much. */
 const maxText = 1 << 20;
 
-/**
- * Returns a text with at most max bytes: of a longer one the beginning and the end, where people say what they want.
- * @param {string} text
- * @param {number} max
- */
+/** Returns a text with at most max bytes: of a longer one the beginning and the end, where people say what they want. */
 function bothEnds(text, max) {
   if (text.length * 3 <= max || Buffer.byteLength(text) <= max) return text;
   const bytes = Buffer.from(text);
@@ -17,29 +13,27 @@ function bothEnds(text, max) {
   return bytes.subarray(0, half).toString().replace(/\uFFFD+$/, '') + note + bytes.subarray(bytes.length - half).toString().replace(/^\uFFFD+/, '');
 }
 
-/** Returns a message of a user as memory is asked with it. @param {string} text */
+/** Returns a message of a user as memory is asked with it. */
 export const shortQuestion = (text) => bothEnds(text, maxQuestion);
 
-/**
- * Returns a message as it is sent to the service: a pasted log or a file that a tool read does not make the request too long.
- * @template {import('./messages.js').Message} M
- * @param {M} message
- * @returns {M}
- */
+/** Returns a message as it is sent to the service: a pasted log or a file that a tool read does not make the request too long. */
 export function shortMessage(message) {
   const {text, toolCalls} = message;
-  return {...message, ...text && {text: bothEnds(text, maxText)}, ...toolCalls && {toolCalls: toolCalls.map(shortCall)}};
+  return {...message, ...text && {text: shortText(text)}, ...toolCalls && {toolCalls: toolCalls.map(shortCall)}};
 }
 
-/** @template {{input?: string}} C @param {C} call @returns {C} */
+/** Returns a text that is not too long as JSON either, which writes some characters as six bytes. */
+function shortText(text) {
+  const short = bothEnds(text, maxText);
+  return bytesOf(short) > 2 * maxText ? bothEnds(text, maxText / 6) : short;
+}
+
 function shortCall(call) {
-  const input = bothEnds(call.input ?? '', maxText);
-  return input === (call.input ?? '') ? call : {...call, input: JSON.stringify({shortened: bothEnds(input, maxText / 4)})};
+  return bytesOf(call.input) <= maxText ? call : {...call, input: {shortened: bothEnds(JSON.stringify(call.input), maxText / 4)}};
 }
 
-/** Returns about how many bytes a message has in a request, at least as many as it has. @param {import('./messages.js').Message} m */
-export function sizeOf(m) {
-  const calls = (m.toolCalls ?? []).map((c) => [c.id, c.name, c.input]);
-  const texts = [m.id, m.throughId, m.role, m.text, m.toolCallId, m.toolName, m.channel, m.author?.id, m.author?.name, ...calls.flat()];
-  return texts.reduce((sum, text) => sum + 8 + Buffer.byteLength(text ?? ''), 64);
-}
+/** Returns about how many bytes a message has in a request, at least as many as it has. */
+export const sizeOf = (message) => 100 + bytesOf(message);
+
+/** Returns how many bytes a value has as JSON. */
+const bytesOf = (value) => Buffer.byteLength(JSON.stringify(value) ?? '');

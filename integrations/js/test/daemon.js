@@ -74,7 +74,7 @@ export class Daemon {
 
 /** Waits until all notes are indexed. */
 export async function sync(client) {
-  for await (const _ of client.memory.sync({}));
+  await client.sync();
 }
 
 /** Does something ten minutes ago. */

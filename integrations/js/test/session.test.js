@@ -16,6 +16,7 @@ test('memoryTools defines and runs the tools as the service does: no client re-i
   assert.equal(tools.memory_search.inputSchema.type, 'object');
   const stored = await tools.memory_append.call({text: 'The cellar key is under the third stone.'});
   assert.deepEqual([stored.failed, /memory\//.test(stored.output)], [false, true], stored.output);
+  await sync(client);
   const found = await tools.memory_search.call('{"query": "cellar key", "top_k": 1}');
   assert.match(JSON.parse(found.output).results[0].snippet, /third stone/);
   const wrong = await tools.memory_search.call({query: 'x', colour: 'red'});
@@ -42,7 +43,7 @@ test('update corrects a line of MEMORY.md, and an undo takes it back', async (t)
   const client = (await Daemon.start(t, {'MEMORY.md': '# Memory\n\n- Mia drinks green tea.\n'})).connect(t);
   const {revision} = await client.update('green tea', 'black tea', {reason: 'she said so'});
   assert.match((await client.get('MEMORY.md')).text, /black tea/);
-  await client.memory.memoryUndo({revision});
+  await client.undo(revision);
   assert.match((await client.get('MEMORY.md')).text, /green tea/);
 });
 
@@ -62,7 +63,7 @@ test('each message is sent whole once: afterwards its id stands for it, and two 
   const calls = [];
   const send = (ids, unknown = []) => sent.send(ids.map((id) => ({id, role: 'user', text: id.repeat(3)})), async (messages) => {
     calls.push(messages.map((m) => m.text ?? (m.throughId ? `${m.id}..${m.throughId}` : m.id)));
-    if (unknown.length > 0 && messages.some((m) => !m.text)) throw new KiokuError('unknown', {code: 'FAILED_PRECONDITION', unknownMessages: unknown});
+    if (unknown.length > 0 && messages.some((m) => !m.text)) throw new KiokuError('unknown', {code: 'FAILED_PRECONDITION', reason: 'UNKNOWN_MESSAGES'});
   });
   await send(['a', 'b']);
   await send(['a', 'b', 'c']);

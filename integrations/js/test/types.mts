@@ -8,7 +8,7 @@ const line: number = (await kioku.append('x', {category: 'fact'})).startLine;
 const session: Session = kioku.session('s', {ask: async ({system, messages}) => ({text: `${system} ${messages.length} ${path} ${line}`})});
 const turn = await session.before([{role: 'user', text: 'x'}], {projectedTokens: 5});
 const summary: string | undefined = turn.summary?.text;
-for await (const {event} of kioku.memory.sync({})) if (event.case === 'report') event.value.fileCount satisfies number;
+(await kioku.sync()).index.fileCount satisfies number;
 const problemOf = (err: unknown): string | undefined => (err instanceof KiokuError ? err.fields[0]?.problem ?? summary : undefined);
 problemOf(undefined);
 

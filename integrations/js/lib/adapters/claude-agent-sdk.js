@@ -8,16 +8,10 @@ import {readTranscriptFile} from './claude-transcript.js';
 
 export {readTranscript} from './claude-transcript.js';
 
-/** @typedef {import('../client.js').Kioku} Kioku */
-/** @typedef {import('../messages.js').Message} Message */
-
 /**
  * Returns options for query(), an MCP server in this process with the memory tools and hooks that recall and store, and end, to be called after
  * the last message: hooks of SessionEnd that are functions are called when a conversation is cleared, and not when the program ends it. The
  * language model of the service makes the notes; without one, what was said is kept on disk until there is one.
- * @param {Kioku} kioku
- * @param {import('../tools.js').ToolOptions & {onError?: (err: Error) => void}} [options]
- * @returns {{options: Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>, end: () => Promise<void>}}
  */
 export function withMemory(kioku, options = {}) {
   const {channel, group, onError = warn} = options;
@@ -47,12 +41,11 @@ export function withMemory(kioku, options = {}) {
 
 /** The conversations of a program. What goes wrong with one is told to onError: the agent goes on, and so do the others. */
 class Conversations {
-  /** Transcripts of the conversations that have not ended, by their ids. @type {Map<string, string>} */
+  /** Transcripts of the conversations that have not ended, by their ids. */
   #paths = new Map();
   #sessions;
   #onError;
 
-  /** @param {Kioku} kioku @param {{channel?: string, group?: boolean}} options @param {(err: Error) => void} onError */
   constructor(kioku, options, onError) {
     this.#sessions = new RecentSessions((id) => kioku.session(`claude-code-${id}`, {...options, onError})); // the name in Kioku's own hooks
     this.#onError = onError;
@@ -60,9 +53,7 @@ class Conversations {
 
   /**
    * Stores what was said in a conversation, unless nothing was. It reports whether that was done.
-   * @param {string} id
-   * @param {string} path Its transcript.
-   * @param {(session: import('../session.js').Session, said: Message[]) => Promise<unknown>} keep
+   * @param path Its transcript.
    */
   async store(id, path, keep) {
     this.#paths.set(id, path);
@@ -71,12 +62,12 @@ class Conversations {
       if (said.length > 0) await keep(this.#sessions.get(id), said);
       return true;
     } catch (err) {
-      this.#onError(/** @type {Error} */ (err));
+      this.#onError(err);
       return false;
     }
   }
 
-  /** Ends a conversation. If that fails, the next end tries it again. @param {string} id @param {string} path */
+  /** Ends a conversation. If that fails, the next end tries it again. */
   async end(id, path) {
     if (!await this.store(id, path, endSession)) return;
     this.#paths.delete(id);
@@ -89,15 +80,14 @@ class Conversations {
   }
 }
 
-/** @param {import('../session.js').Session} session @param {Message[]} said */
 async function endSession(session, said) {
   const {outcome, reason} = await session.end(said);
   if (outcome === 'failed') throw new Error(`what was said in ${session.id} is not stored yet: ${reason}`);
 }
 
-/** Returns a hook that answers with what run returns, if that is an answer. @param {(input: any) => Promise<unknown>} run */
+/** Returns a hook that answers with what run returns, if that is an answer. */
 function hook(run) {
-  return {timeout: 600, hooks: [async (/** @type {any} */ input) => {
+  return {timeout: 600, hooks: [async (input) => {
     const answer = await run(input);
     return answer && typeof answer === 'object' ? answer : {};
   }]};
@@ -105,9 +95,7 @@ function hook(run) {
 
 /**
  * Returns an MCP server with the memory tools.
- * @param {Kioku} kioku
- * @param {import('../tools.js').ToolOptions} options
- * @param {() => string} source Who writes.
+ * @param source Returns who writes.
  */
 function memoryServer(kioku, options, source) {
   const server = new Server({name: 'kioku', version: '1.0.0'}, {capabilities: {tools: {}}});
@@ -116,7 +104,7 @@ function memoryServer(kioku, options, source) {
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
     tools: (await tools()).map(({name, description, inputSchema}) => ({name, description, inputSchema, ...shown})),
   }));
-  server.setRequestHandler(CallToolRequestSchema, async (/** @type {any} */ {params}) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({params}) => {
     const found = (await tools()).find((t) => t.name === params.name);
     const {output, failed} = found ? await found.call(params.arguments, {source: source()}) : {output: `no tool ${params.name}`, failed: true};
     return {content: [{type: 'text', text: output}], isError: failed};

@@ -1,8 +1,6 @@
 // Reads transcripts of Claude Code as Kioku's own hooks and sources do (agent/transcripts in Go): the test of each reads the same transcript.
 import {readFileSync} from 'node:fs';
 
-/** @typedef {import('../messages.js').Message} Message */
-
 /** Beginnings of texts that Claude Code writes into a conversation under the name of the user. */
 const inserted = ['<command-name>', '<command-message>', '<command-args>', '<local-command-', '<bash-input>', '<bash-stdout>', '<bash-stderr>',
   '<system-reminder>', '<task-notification>', '<user-memory-input>', '[Request interrupted by user'];
@@ -13,8 +11,6 @@ const maxLine = 1 << 20;
 /**
  * Returns what the user and the model said in a transcript, without tools and what the program put in. A line that is not understood, such as
  * a last one that is being written, is left out.
- * @param {string} jsonl
- * @returns {Message[]}
  */
 export function readTranscript(jsonl) {
   const said = jsonl.split('\n').flatMap((line) => {
@@ -27,20 +23,16 @@ export function readTranscript(jsonl) {
   return said.filter((m, i) => m.role !== said[i - 1]?.role || m.text !== said[i - 1]?.text);
 }
 
-/**
- * Returns what was said in a transcript file; nothing if there is no such file yet.
- * @param {string} path
- */
+/** Returns what was said in a transcript file; nothing if there is no such file yet. */
 export function readTranscriptFile(path) {
   try {
     return readTranscript(readFileSync(path, 'utf8'));
   } catch (err) {
-    if (/** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT') return [];
+    if (err.code === 'ENOENT') return [];
     throw err;
   }
 }
 
-/** @param {any} line @returns {Message[]} */
 function readLine(line) {
   const {type, uuid, message, isMeta, isSidechain, isCompactSummary, isApiErrorMessage} = line ?? {};
   if (type !== 'user' && type !== 'assistant' || !uuid || message?.role !== type) return [];
@@ -49,14 +41,12 @@ function readLine(line) {
   return added || !text.trim() ? [] : [{id: uuid, role: type, text}];
 }
 
-/** @param {unknown} content */
 function textOf(content) {
   if (typeof content === 'string') return content;
   const texts = Array.isArray(content) ? content.flatMap((part) => (part?.type === 'text' ? [part.text] : [])) : [];
   return texts.filter((text) => typeof text === 'string' && text && !isInserted(text)).join('\n\n');
 }
 
-/** @param {string} text */
 function isInserted(text) {
   return inserted.some((begin) => text.trimStart().startsWith(begin));
 }

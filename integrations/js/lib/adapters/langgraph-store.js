@@ -14,19 +14,16 @@ const folder = 'memory/store';
  */
 export class KiokuStore extends BaseStore {
   #kioku;
-  /** @type {Promise<string> | undefined} */
   #root;
   #stale = false;
-  /** The last write, after which the next one begins. @type {Promise<unknown>} */
+  /** The last write, after which the next one begins. */
   #written = Promise.resolve();
 
-  /** @param {import('../client.js').Kioku} kioku */
   constructor(kioku) {
     super();
     this.#kioku = kioku;
   }
 
-  /** @param {any[]} operations @returns {Promise<any>} */
   async batch(operations) {
     const results = [];
     for (const op of operations) {
@@ -38,20 +35,17 @@ export class KiokuStore extends BaseStore {
     return results;
   }
 
-  /** @param {any} op */
   async #get({namespace, key}) {
     const [markdown, plain] = await this.#paths(namespace, key);
     return await readItem(markdown) ?? readItem(plain);
   }
 
-  /** @param {any} op */
   #put(op) {
     const done = this.#written.then(() => this.#write(op));
     this.#written = done.catch(() => {});
     return done;
   }
 
-  /** @param {any} op */
   async #write({namespace, key, value, index}) {
     const [markdown, plain] = await this.#paths(namespace, key);
     const texts = await Promise.all([markdown, plain].map(readText));
@@ -65,15 +59,14 @@ export class KiokuStore extends BaseStore {
     for (const stale of value === null ? [path, other] : [other]) await rm(stale, {force: true});
   }
 
-  /** @param {any} op */
   async #search({namespacePrefix, query, filter = {}, limit = 10, offset = 0}) {
     const items = query ? await this.#find(namespacePrefix, query) : await this.#all(namespacePrefix);
     return items.filter(({value}) => Object.entries(filter).every(([name, want]) => matches(value[name], want))).slice(offset, offset + limit);
   }
 
-  /** Returns items that answer a query, best first. @param {string[]} namespace @param {string} query */
+  /** Returns items that answer a query, best first. */
   async #find(namespace, query) {
-    if (this.#stale) for await (const _ of this.#kioku.memory.sync({noRebuild: true}));
+    if (this.#stale) await this.#kioku.sync();
     this.#stale = false;
     const pathPrefix = `${[folder, ...namespace.map(fileName)].join('/')}/`;
     const {results} = await this.#kioku.search(query, {pathPrefix, maxResults: 100, maxPerFile: 1, minScore: 0});
@@ -82,31 +75,29 @@ export class KiokuStore extends BaseStore {
     return items.filter((item) => item.key !== undefined);
   }
 
-  /** Returns all items, the latest first. @param {string[]} namespace @returns {Promise<any[]>} */
+  /** Returns all items, the latest first. */
   async #all(namespace) {
     const items = await Promise.all((await this.#files(namespace)).map(readItem));
     return items.filter((item) => item !== null).sort((a, b) => b.updatedAt - a.updatedAt);
   }
 
-  /** @param {any} op */
   async #listNamespaces({matchConditions = [], maxDepth, limit = 100, offset = 0}) {
     const found = (await this.#all([])).map((item) => item.namespace)
-      .filter((namespace) => matchConditions.every((/** @type {any} */ {matchType, path}) => {
+      .filter((namespace) => matchConditions.every(({matchType, path}) => {
         const part = matchType === 'prefix' ? namespace.slice(0, path.length) : namespace.slice(-path.length);
-        return part.length === path.length && part.every((/** @type {string} */ label, /** @type {number} */ i) => path[i] === '*' || path[i] === label);
+        return part.length === path.length && part.every((label, i) => path[i] === '*' || path[i] === label);
       }));
     const unique = new Map(found.map((n) => n.slice(0, maxDepth)).map((n) => [JSON.stringify(n), n]));
     return [...unique.keys()].sort().map((k) => unique.get(k)).slice(offset, offset + limit);
   }
 
-  /** @param {string[]} namespace */
   async #files(namespace) {
     const top = join(await this.#folder(), ...namespace.map(fileName));
     const entries = await readdir(top, {recursive: true, withFileTypes: true}).catch(absent([]));
-    return entries.filter((e) => e.isFile() && /\.(md|json)$/.test(e.name)).map((e) => join(e.parentPath ?? /** @type {any} */ (e).path, e.name));
+    return entries.filter((e) => e.isFile() && /\.(md|json)$/.test(e.name)).map((e) => join(e.parentPath ?? e.path, e.name));
   }
 
-  /** Returns the files that an item may be in. @param {string[]} namespace @param {string} key */
+  /** Returns the files that an item may be in. */
   async #paths(namespace, key) {
     const path = join(await this.#folder(), ...namespace.map(fileName), fileName(key));
     return [`${path}.md`, `${path}.json`];
@@ -114,7 +105,7 @@ export class KiokuStore extends BaseStore {
 
   /** Returns the folder of the items. */
   #folder() {
-    this.#root ??= this.#kioku.memory.status({}).then(async ({workspace}) => {
+    this.#root ??= this.#kioku.status().then(async ({workspace}) => {
       await readdir(workspace).catch((cause) => {
         throw new Error(`the store writes to the workspace ${workspace}: run it on the machine of the service, as a user who may read it`, {cause});
       });
@@ -127,7 +118,7 @@ export class KiokuStore extends BaseStore {
   }
 }
 
-/** Replaces a file by one with an item. @param {string} path @param {any} item */
+/** Replaces a file by one with an item. */
 async function writeItem(path, {namespace, key, value, createdAt, updatedAt}) {
   const head = {namespace, key, created: createdAt, updated: updatedAt};
   const front = Object.entries(head).map(([name, field]) => `${name}: ${JSON.stringify(field)}\n`).join('');
@@ -142,17 +133,16 @@ async function writeItem(path, {namespace, key, value, createdAt, updatedAt}) {
   }
 }
 
-/** Returns the item in a file; null if there is none, or if a person has made something else of it. @param {string} path @returns {Promise<any>} */
+/** Returns the item in a file; null if there is none, or if a person has made something else of it. */
 async function readItem(path) {
   return parseItem(await readText(path));
 }
 
-/** Returns the text of a file; empty if there is none. @param {string} path @returns {Promise<string>} */
+/** Returns the text of a file; empty if there is none. */
 function readText(path) {
   return readFile(path, 'utf8').catch(absent(''));
 }
 
-/** @param {string} text @returns {any} */
 function parseItem(text) {
   const [, front, value] = /^---\n([^]*?)---\n[^]*?```json\n([^]*)\n```/.exec(text) ?? [];
   try {
@@ -166,7 +156,7 @@ function parseItem(text) {
   }
 }
 
-/** Reports whether a field meets a condition of a filter. @param {any} got @param {any} want */
+/** Reports whether a field meets a condition of a filter. */
 function matches(got, want) {
   const operators = want && typeof want === 'object' && Object.keys(want)[0]?.startsWith('$') ? want : {$eq: want};
   return Object.entries(operators).every(([op, value]) => {
@@ -182,12 +172,12 @@ function matches(got, want) {
   });
 }
 
-/** Returns a value as an item has it. @param {any} value */
+/** Returns a value as an item has it. */
 function asStored(value) {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** Returns a name as one of a file: what a path or Kioku reads in another way is escaped, and a long one ends in a hash. @param {string} text */
+/** Returns a name as one of a file: what a path or Kioku reads in another way is escaped, and a long one ends in a hash. */
 function fileName(text) {
   const safe = text.replace(/^\.|[%/\\:*?"<>|\x00-\x1f]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
   if (Buffer.byteLength(safe) <= 200) return safe;
@@ -195,9 +185,8 @@ function fileName(text) {
   return `${head}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 
-/** @template T @param {T} value */
 function absent(value) {
-  return (/** @type {NodeJS.ErrnoException} */ err) => {
+  return (err) => {
     if (err.code === 'ENOENT') return value;
     throw err;
   };

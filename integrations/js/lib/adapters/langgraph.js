@@ -7,17 +7,10 @@ import {prepareTurn, readMessages} from '../turn.js';
 
 export {KiokuStore} from './langgraph-store.js';
 
-/** @typedef {import('../messages.js').Message} Message */
-
-/**
- * Returns the memory tools for an agent.
- * @param {import('../client.js').Kioku} kioku
- * @param {import('../tools.js').ToolOptions} [options]
- * @returns {Promise<import('@langchain/core/tools').StructuredToolInterface[]>}
- */
+/** Returns the memory tools for an agent. */
 export async function memoryTools(kioku, options) {
   const tools = await kioku.memoryTools(options);
-  return tools.map(({name, description, inputSchema, call}) => tool(async (/** @type {unknown} */ input, /** @type {any} */ runtime) => {
+  return tools.map(({name, description, inputSchema, call}) => tool(async (input, runtime) => {
     const {output, failed} = await call(input, {source: sourceOf(toMessages(runtime?.state?.messages ?? []))});
     if (failed) throw new Error(output);
     return output;
@@ -27,12 +20,10 @@ export async function memoryTools(kioku, options) {
 /**
  * Returns a preModelHook: it adds the system prompt of the workspace and what is recalled, stores memories, and sends a summary in place of old
  * messages. The state of the graph stays as it is. The session of a thread has the name of its thread_id, which each call has to give.
- * @param {import('../client.js').Kioku} kioku
- * @param {import('../session.js').SessionOptions} [options]
  */
 export function preModelHook(kioku, options) {
   const sessions = new RecentSessions((id) => kioku.session(id, options));
-  return async (/** @type {any} */ {messages}, /** @type {any} */ config) => {
+  return async ({messages}, config) => {
     const id = config?.configurable?.thread_id;
     if (id === undefined || id === '') throw new TypeError('preModelHook keeps a session for each thread: invoke the graph with {configurable: {thread_id}}');
     const turn = await prepareTurn(sessions.get(String(id)), messages, {read, summary, withResult, withBlock: (message, block) => [withBlock(message, block)]});
@@ -40,56 +31,43 @@ export function preModelHook(kioku, options) {
   };
 }
 
-/**
- * Returns the ask of a session for a chat model of LangChain.
- * @param {import('@langchain/core/language_models/chat_models').BaseChatModel} model
- * @returns {NonNullable<import('../session.js').SessionOptions['ask']>}
- */
+/** Returns the ask of a session for a chat model of LangChain. */
 export function askWith(model) {
   return async ({system, messages, tools}) => {
     const offered = tools.map(({name, description, inputSchema}) => tool(() => '', {name, description, schema: inputSchema}));
     const asked = offered.length > 0 ? model.bindTools?.(offered) ?? model : model;
     const answer = await asked.invoke([new SystemMessage(system), ...messages.map(write)]);
-    return {text: answer.text, toolCalls: (answer.tool_calls ?? []).map((/** @type {any} */ c) => ({id: c.id, name: c.name, input: c.args}))};
+    return {text: answer.text, toolCalls: (answer.tool_calls ?? []).map((c) => ({id: c.id, name: c.name, input: c.args}))};
   };
 }
 
-/**
- * Returns the messages of a thread as a session takes them, for Session.flush and Session.end.
- * @param {import('@langchain/core/messages').BaseMessage[]} messages
- * @returns {Message[]}
- */
+/** Returns the messages of a thread as a session takes them, for Session.flush and Session.end. */
 export function toMessages(messages) {
   return readMessages(messages, read).map(({part}) => part);
 }
 
-/** @param {any} message @returns {Message[]} */
 function read(message) {
   const parts = Array.isArray(message.content) ? message.content : [];
   switch (message.getType()) {
-    case 'human': return [{role: 'user', text: message.text, imageCount: parts.filter((/** @type {any} */ p) => /image/.test(p.type)).length}];
+    case 'human': return [{role: 'user', text: message.text, imageCount: parts.filter((p) => /image/.test(p.type)).length}];
     case 'ai': return [{role: 'assistant', text: message.text,
-      toolCalls: (message.tool_calls ?? []).map((/** @type {any} */ c) => ({id: c.id, name: c.name, input: JSON.stringify(c.args)}))}];
+      toolCalls: (message.tool_calls ?? []).map((c) => ({id: c.id, name: c.name, input: c.args}))}];
     case 'tool': return [{role: 'tool', text: message.text, toolCallId: message.tool_call_id, toolName: message.name, failed: message.status === 'error'}];
     default: return [];
   }
 }
 
-/** @param {Message} m */
 function write(m) {
   const content = m.text ?? '';
   if (m.role === 'tool') return new ToolMessage({content, tool_call_id: m.toolCallId ?? '', name: m.toolName});
   if (m.role === 'user') return new HumanMessage(content);
-  return new AIMessage({content, tool_calls: (m.toolCalls ?? []).map((c) => ({id: c.id, name: c.name ?? '', args: JSON.parse(c.input || '{}')}))});
+  return new AIMessage({content, tool_calls: (m.toolCalls ?? []).map((c) => ({id: c.id, name: c.name ?? '', args: c.input ?? {}}))});
 }
 
-/** @param {Message} message */
 const summary = (message) => new HumanMessage(message.text ?? '');
 
-/** @param {any} message @param {string} _id @param {string} text */
 const withResult = (message, _id, text) => new ToolMessage({...message, content: text});
 
-/** @param {any} message @param {string} block */
 function withBlock(message, block) {
   const parts = typeof message.content === 'string' ? [{type: 'text', text: message.content}] : message.content;
   return new HumanMessage({...message, content: [...parts, {type: 'text', text: block}]});

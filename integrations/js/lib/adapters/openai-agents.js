@@ -2,24 +2,19 @@
 import {MemorySession, tool} from '@openai/agents';
 import {prepareTurn, readMessages} from '../turn.js';
 
-/** @typedef {import('../messages.js').Message} Message */
-
 /** How many blocks of text a session remembers to have added. */
 const maxBlocks = 100;
 
 /**
  * Returns the memory tools for an Agent. With the KiokuSession of the run as the option `session`, notes say whether they may come from results
  * of other tools.
- * @param {import('../client.js').Kioku} kioku
- * @param {import('../tools.js').ToolOptions} [options]
- * @returns {Promise<import('@openai/agents').FunctionTool[]>}
  */
 export async function memoryTools(kioku, options) {
   const tools = await kioku.memoryTools(options);
   return tools.map(({name, description, inputSchema, call}) => tool({
     name, description, strict: false,
     parameters: {required: [], ...inputSchema, additionalProperties: true}, // the service refuses what it does not know, with a hint
-    execute: async (/** @type {unknown} */ input) => (await call(input)).output,
+    execute: async (input) => (await call(input)).output,
   }));
 }
 
@@ -30,21 +25,17 @@ export async function memoryTools(kioku, options) {
 export class KiokuSession {
   #session;
   #items;
-  /** The latest blocks that the filter has added: the SDK may store an item of a run after another run began. @type {string[]} */
+  /** The latest blocks that the filter has added: the SDK may store an item of a run after another run began. */
   #blocks = [];
 
-  /**
-   * @param {import('../session.js').Session} session
-   * @param {import('@openai/agents').Session} [items] Where the items are; otherwise in the memory of this process.
-   */
+  /** The items are in the memory of this process, unless another Session is given. */
   constructor(session, items = new MemorySession({sessionId: session.id})) {
     this.#session = session;
     this.#items = items;
   }
 
-  /** The system prompt of the workspace, what is recalled, and a summary in place of old items, for each request to the model.
-   * @type {import('@openai/agents').CallModelInputFilter} */
-  filter = async (/** @type {any} */ {modelData: {input, instructions}}) => {
+  /** The system prompt of the workspace, what is recalled, and a summary in place of old items, for each request to the model. */
+  filter = async ({modelData: {input, instructions}}) => {
     const items = typeof input === 'string' ? [{type: 'message', role: 'user', content: input}] : input;
     const turn = await prepareTurn(this.#session, items, {read, summary, withResult, withBlock});
     if (turn.turnBlock) this.#blocks = [...this.#blocks, turn.turnBlock].slice(-maxBlocks);
@@ -60,12 +51,11 @@ export class KiokuSession {
     return this.#items.getSessionId();
   }
 
-  /** @param {number} [limit] */
   getItems(limit) {
     return this.#items.getItems(limit);
   }
 
-  /** Adds items, without the ones that the filter has added. @param {any[]} items */
+  /** Adds items, without the ones that the filter has added. */
   addItems(items) {
     return this.#items.addItems(items.filter((item) => !this.#blocks.includes(textOf(item.content))));
   }
@@ -86,30 +76,22 @@ export class KiokuSession {
   }
 }
 
-/** @param {any} item @returns {Message[]} */
 function read(item) {
   const {type = 'message', role, content, callId, name, output} = item;
   if (type === 'function_call') return [{role: 'assistant', toolCalls: [{id: callId, name, input: item.arguments}]}];
   if (type === 'function_call_result') return [{role: 'tool', toolCallId: callId, toolName: name, text: output?.text ?? JSON.stringify(output)}];
   if (type !== 'message' || role === 'system') return [];
-  const images = typeof content === 'string' ? [] : content.filter((/** @type {any} */ p) => p.type === 'input_image');
+  const images = typeof content === 'string' ? [] : content.filter((p) => p.type === 'input_image');
   return [{role, text: textOf(content), imageCount: images.length}];
 }
 
-/** @param {Message} message */
 const summary = (message) => ({type: 'message', role: 'user', content: message.text});
 
-/** @param {any} item @param {string} _id @param {string} text */
 const withResult = (item, _id, text) => ({...item, output: {type: 'text', text}});
 
-/**
- * The block is an item of its own: the SDK stores a new item only if the filter leaves it as it is.
- * @param {any} item
- * @param {string} block
- */
+/** The block is an item of its own: the SDK stores a new item only if the filter leaves it as it is. */
 const withBlock = (item, block) => [item, {type: 'message', role: 'user', content: block}];
 
-/** @param {any} content */
 function textOf(content) {
-  return typeof content === 'string' ? content : (content ?? []).flatMap((/** @type {any} */ p) => p.text ?? []).join('\n');
+  return typeof content === 'string' ? content : (content ?? []).flatMap((p) => p.text ?? []).join('\n');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Daemon, earlier, pruning} from '../daemon.js';
+import {Daemon, earlier} from '../daemon.js';
 
 const ai = await import('ai').catch(() => undefined);
 const skip = ai ? false : 'the package ai is not installed';
@@ -97,7 +97,7 @@ test('Vercel AI SDK: prepareStep makes a conversation that loses nothing, with i
 });
 
 test('Vercel AI SDK: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
-  const prepare = remember((await Daemon.start(t, {}, ...pruning)).connect(t).session('pruned', {windowTokens: 100_000}));
+  const prepare = remember((await Daemon.start(t)).connect(t).session('pruned', {windowTokens: 15_000}));
   const value = 'x'.repeat(20_000);
   const messages = [{role: 'user', content: 'Read it.'}, {role: 'assistant', content: [{type: 'tool-call', toolCallId: 'r', toolName: 'read', input: {}}]},
     {role: 'tool', content: [{type: 'tool-result', toolCallId: 'r', toolName: 'read', output: {type: 'text', value}}]},

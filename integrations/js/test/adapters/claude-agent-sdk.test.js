@@ -87,7 +87,7 @@ test('Claude Agent SDK: memories are recalled, notes are stored with the tools, 
   assert.ok(first.tools.some((d) => d.name === 'mcp__kioku__memory_search'));
   assert.equal(results[0].is_error ?? false, false, JSON.stringify(results));
   assert.match(daemon.notes(), /third stone\..*from=agent/s);
-  const kinds = async () => (await kioku.agents.listTurns({session: `claude-code-${done.session_id}`})).turns.map((turn) => turn.kind);
+  const kinds = async () => (await kioku.call('GET /v1/turns', {session: `claude-code-${done.session_id}`})).turns.map((turn) => turn.kind);
   await ask(home, url, '/compact', {...memory.options, resume: done.session_id});
   assert.deepEqual(await kinds(), ['flush', 'recall'], 'what is compacted is flushed before');
   await ask(home, url, 'Thank you.', {...memory.options, resume: done.session_id});
@@ -135,7 +135,7 @@ test('Claude Agent SDK: no transcript makes a hook or the other ends fail, and a
   errors.length = 0;
   await memory.end();
   assert.deepEqual([errors.length, errors[0].slice(0, 6)], [1, 'EISDIR'], 'the others are ended');
-  const {turns} = await kioku.agents.listTurns({session: 'claude-code-b'});
+  const {turns} = await kioku.call('GET /v1/turns', {session: 'claude-code-b'});
   // The service has stored what it had kept on disk when it stopped, or the end has, or each a part.
   assert.deepEqual([...new Set(turns.map((turn) => turn.kind))], ['flush'], 'under the name that it has in the hooks of Kioku');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {Daemon, earlier, pruning} from '../daemon.js';
+import {Daemon, earlier} from '../daemon.js';
 
 const graph = await import('@langchain/langgraph').catch(() => undefined);
 const skip = graph ? false : 'the package @langchain/langgraph is not installed';
@@ -157,12 +157,12 @@ test('LangGraph: two processes share a store, and one on another machine is told
   const daemon = await Daemon.start(t);
   await new KiokuStore(daemon.connect(t)).put(['a'], 'k', {n: 1});
   assert.deepEqual((await new KiokuStore(daemon.connect(t)).get(['a'], 'k')).value, {n: 1});
-  const elsewhere = {memory: {status: async () => ({workspace: '/nowhere/at/all'})}};
+  const elsewhere = {status: async () => ({workspace: '/nowhere/at/all'})};
   await assert.rejects(new KiokuStore(elsewhere).get(['a'], 'k'), /run it on the machine of the service/);
 });
 
 test('LangGraph: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
-  const hook = preModelHook((await Daemon.start(t, {}, ...pruning)).connect(t), {windowTokens: 100_000});
+  const hook = preModelHook((await Daemon.start(t)).connect(t), {windowTokens: 15_000});
   const messages = [new HumanMessage('Read it.'), new AIMessage(call('read', {})), new ToolMessage({content: 'x'.repeat(20_000), tool_call_id: `c${made - 1}`, name: 'read'}),
     new AIMessage('I have.'), new HumanMessage('Thanks.')];
   const config = {configurable: {thread_id: 'pruned'}};

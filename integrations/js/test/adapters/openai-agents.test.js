@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Daemon, earlier, pruning} from '../daemon.js';
+import {Daemon, earlier} from '../daemon.js';
 import {ScriptedModel} from '../scripted.js';
 
 const agents = await import('@openai/agents').catch(() => undefined);
@@ -90,7 +90,7 @@ test('OpenAI Agents SDK: what the end cannot store is not cleared', {skip}, asyn
 });
 
 test('OpenAI Agents SDK: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
-  const session = new KiokuSession((await Daemon.start(t, {}, ...pruning)).connect(t).session('pruned', {windowTokens: 100_000}));
+  const session = new KiokuSession((await Daemon.start(t)).connect(t).session('pruned', {windowTokens: 15_000}));
   const input = [{type: 'message', role: 'user', content: 'Read it.'}, {type: 'function_call', callId: 'r', name: 'read', arguments: '{}'},
     {type: 'function_call_result', callId: 'r', name: 'read', output: {type: 'text', text: 'x'.repeat(20_000)}},
     {type: 'message', role: 'assistant', content: [{type: 'output_text', text: 'I have.'}]}, {type: 'message', role: 'user', content: 'Thanks.'}];

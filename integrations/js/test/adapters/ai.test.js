@@ -101,7 +101,7 @@ test('Vercel AI SDK: old results of tools are sent shortened, and stay as they a
   const value = 'x'.repeat(20_000);
   const messages = [{role: 'user', content: 'Read it.'}, {role: 'assistant', content: [{type: 'tool-call', toolCallId: 'r', toolName: 'read', input: {}}]},
     {role: 'tool', content: [{type: 'tool-result', toolCallId: 'r', toolName: 'read', output: {type: 'text', value}}]},
-    {role: 'assistant', content: 'I have.'}, {role: 'user', content: 'Thanks.'}];
+    ...['I have.', 'I am.', 'It is.'].flatMap((content) => [{role: 'assistant', content}, {role: 'user', content: 'Sure?'}])];
   await earlier(() => prepare({stepNumber: 0, messages}));
   const sent = await prepare({stepNumber: 0, messages});
   assert.ok(sent.messages[2].content[0].output.value.length < 5000);

@@ -164,7 +164,7 @@ test('LangGraph: two processes share a store, and one on another machine is told
 test('LangGraph: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
   const hook = preModelHook((await Daemon.start(t)).connect(t), {windowTokens: 15_000});
   const messages = [new HumanMessage('Read it.'), new AIMessage(call('read', {})), new ToolMessage({content: 'x'.repeat(20_000), tool_call_id: `c${made - 1}`, name: 'read'}),
-    new AIMessage('I have.'), new HumanMessage('Thanks.')];
+    ...['I have.', 'I am.', 'It is.'].flatMap((text) => [new AIMessage(text), new HumanMessage('Sure?')])];
   const config = {configurable: {thread_id: 'pruned'}};
   await earlier(() => hook({messages}, config));
   const {llmInputMessages} = await hook({messages}, config);

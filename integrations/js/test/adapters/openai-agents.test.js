@@ -93,7 +93,8 @@ test('OpenAI Agents SDK: old results of tools are sent shortened, and stay as th
   const session = new KiokuSession((await Daemon.start(t)).connect(t).session('pruned', {windowTokens: 15_000}));
   const input = [{type: 'message', role: 'user', content: 'Read it.'}, {type: 'function_call', callId: 'r', name: 'read', arguments: '{}'},
     {type: 'function_call_result', callId: 'r', name: 'read', output: {type: 'text', text: 'x'.repeat(20_000)}},
-    {type: 'message', role: 'assistant', content: [{type: 'output_text', text: 'I have.'}]}, {type: 'message', role: 'user', content: 'Thanks.'}];
+    ...['I have.', 'I am.', 'It is.'].flatMap((said) => [
+      {type: 'message', role: 'assistant', content: [{type: 'output_text', text: said}]}, {type: 'message', role: 'user', content: 'Sure?'}])];
   await earlier(() => session.filter({modelData: {input}}));
   const sent = (await session.filter({modelData: {input}})).input;
   assert.ok(sent[2].output.text.length < 5000);

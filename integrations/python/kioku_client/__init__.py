@@ -11,13 +11,12 @@ from kioku_client._text import clean
 from kioku_client.aio import AsyncKioku, AsyncSession
 from kioku_client.client import Kioku
 from kioku_client.errors import Busy, Conflict, Denied, InvalidRequest, KiokuError, NotFound, NotPossible, Unreachable
+from kioku_client.records import Author, ChatMessage, Condition, Origin, Tool, ToolCall
 from kioku_client.session import Answer, Question, Session, TooLong, Turn
 from kioku_client.tools import MemoryTool, ToolResult, memory_tools, run_tool
-from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
-from kioku_client.v1.memory_pb2 import Author
 
 __all__ = [
-    "Answer", "AsyncKioku", "AsyncSession", "Author", "Busy", "ChatMessage", "Conflict", "Denied", "InvalidRequest", "Kioku",
-    "KiokuError", "MemoryTool", "NotFound", "NotPossible", "Question", "Session", "TooLong", "Tool", "ToolCall", "ToolResult", "Turn",
-    "Unreachable", "clean", "memory_tools", "run_tool",
+    "Answer", "AsyncKioku", "AsyncSession", "Author", "Busy", "ChatMessage", "Condition", "Conflict", "Denied", "InvalidRequest", "Kioku",
+    "KiokuError", "MemoryTool", "NotFound", "NotPossible", "Origin", "Question", "Session", "TooLong", "Tool", "ToolCall", "ToolResult",
+    "Turn", "Unreachable", "clean", "memory_tools", "run_tool",
 ]

@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import replace
 from typing import Dict, List, Sequence
 
-from kioku_client.v1.agent_pb2 import ChatMessage
+from kioku_client._text import clean
+from kioku_client.records import ChatMessage
 
 
 def identify(messages: Sequence[ChatMessage]) -> List[ChatMessage]:
@@ -15,14 +18,12 @@ def identify(messages: Sequence[ChatMessage]) -> List[ChatMessage]:
     out = []
     for message in messages:
         if not message.id:
-            copy = ChatMessage()
-            copy.CopyFrom(message)
-            copy.id = said = _hash(message)
-            while copy.id in taken:
+            id = said = _hash(message)
+            while id in taken:
                 count[said] = count.get(said, 1) + 1
-                copy.id = "%s-%d" % (said, count[said])
-            taken.add(copy.id)
-            message = copy
+                id = "%s-%d" % (said, count[said])
+            taken.add(id)
+            message = replace(message, id=id)
         out.append(message)
     return out
 
@@ -35,5 +36,5 @@ def newest_question(messages: Sequence[ChatMessage]) -> ChatMessage:
 def _hash(message: ChatMessage) -> str:
     parts = [message.role, message.text, message.tool_call_id]
     for call in message.tool_calls:
-        parts += [call.id, call.name, call.input]
-    return "m-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+        parts += [call.id, call.name, json.dumps(call.input, ensure_ascii=False)]
+    return "m-" + hashlib.sha256(clean("\0".join(parts)).encode()).hexdigest()[:20]

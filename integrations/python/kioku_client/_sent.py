@@ -1,16 +1,13 @@
 """Messages on their way to the service: those that it has already are named by their ids."""
 from __future__ import annotations
 
-import json
 import logging
-from typing import TYPE_CHECKING, Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Sequence, Set, Tuple, TypeVar
+from dataclasses import replace
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
-from kioku_client._text import shortened
+from kioku_client._text import shortened_json, size
 from kioku_client.errors import InvalidRequest, NotPossible
-from kioku_client.v1.agent_pb2 import ChatMessage
-
-if TYPE_CHECKING:
-    from kioku_client.v1._containers import Messages
+from kioku_client.records import ChatMessage, write
 
 log = logging.getLogger("kioku_client")
 
@@ -19,42 +16,35 @@ PART = 3 << 20
 # Maximum number of bytes of the messages of a call, with those that are named by their ids.
 _MAX_SESSION = 15 << 20
 
-R = TypeVar("R")
+#: A call with messages: it returns the JSON of the answer.
+Call = Callable[[Sequence[ChatMessage]], Dict[str, Any]]
 
 
-class _Request(Protocol):
-    @property
-    def messages(self) -> Messages[ChatMessage]: ...
-
-
-Q = TypeVar("Q", bound=_Request)
-
-
-class Wire:
+class SentMessages:
     """Sends the messages of one session. What the last call had is not sent again, so that a long conversation costs what is new."""
 
     def __init__(self, tell: Callable[[Sequence[ChatMessage]], object]) -> None:
-        """Makes a wire. tell makes a call that changes nothing, after which the service has the messages."""
+        """tell makes a call that changes nothing, after which the service has the messages."""
         self._tell = tell
         # Messages of the last call and their places in it, by id.
         self._last: Dict[str, Tuple[int, ChatMessage]] = {}
         # Ids of messages of which it was logged that they are shortened.
         self._shortened: Set[str] = set()
 
-    def call(self, method: Callable[[Q, Optional[float]], R], request: Q, timeout: Optional[float] = None) -> R:
+    def send(self, messages: Sequence[ChatMessage], call: Call) -> Dict[str, Any]:
         """Makes a call. If the service does not have a message any more, such as after its restart, all are sent."""
-        whole = [m for part in self.parts(request.messages) for m in part]
+        whole = [m for part in self.parts(messages) for m in part]
         if _size(whole) > _MAX_SESSION:
             raise InvalidRequest("the conversation has %d bytes, and at most %d can be given at once: call flush, which takes any number, and "
                                  "then give the newer messages" % (_size(whole), _MAX_SESSION))
         named = self._named(whole)
         self._last = {}  # if the call fails, nobody knows what the service has
         try:
-            out = self._made(method, request, timeout, named, whole)
+            out = self._made(call, named, whole)
         except NotPossible as e:
-            if not e.unknown_ids:
+            if e.reason != "UNKNOWN_MESSAGES":
                 raise
-            out = self._made(method, request, timeout, whole, whole)
+            out = self._made(call, whole, whole)
         self._last = {m.id: (i, m) for i, m in enumerate(whole)}
         return out
 
@@ -76,17 +66,14 @@ class Wire:
             out[-1] += group
         return out
 
-    def _made(self, method: Callable[[Q, Optional[float]], R], request: Q, timeout: Optional[float],
-              sent: List[ChatMessage], whole: List[ChatMessage]) -> R:
+    def _made(self, call: Call, sent: List[ChatMessage], whole: List[ChatMessage]) -> Dict[str, Any]:
         """Makes a call with the messages as they are sent. Those that no request takes are told of part by part first."""
         if _size(sent) > PART:
             sent = []
             for part in self.parts(whole):
                 self._tell([*sent, *part])
                 sent = [ChatMessage(id=whole[0].id, through_id=part[-1].id)]
-        del request.messages[:]
-        request.messages.extend(sent)
-        return method(request, timeout)
+        return call(sent)
 
     def _named(self, messages: Sequence[ChatMessage]) -> List[ChatMessage]:
         """Returns messages with a range in the place of those that the last call had in this order."""
@@ -122,15 +109,10 @@ def _fitted(group: List[ChatMessage]) -> List[ChatMessage]:
     most = PART // (len(group) + len(group[0].tool_calls)) - 1024
     out = []
     for message in group:
-        copy = ChatMessage()
-        copy.CopyFrom(message)
-        copy.text = shortened(message.text, most)
-        for call in copy.tool_calls:
-            if len(call.input.encode()) > most:
-                call.input = json.dumps({"left_out_bytes": len(call.input.encode())})
-        out.append(copy)
+        calls = [c if size(c.input) <= most else replace(c, input={"left_out_bytes": size(c.input)}) for c in message.tool_calls]
+        out.append(replace(message, text=shortened_json(message.text, most), tool_calls=calls))
     return out
 
 
 def _size(messages: Iterable[ChatMessage]) -> int:
-    return sum(m.ByteSize() + 8 for m in messages)
+    return sum(size(write(m)) + 8 for m in messages)

@@ -1,7 +1,10 @@
 """Texts as the service takes them: Unicode, and not too long."""
 from __future__ import annotations
 
-# Maximum number of bytes of what memory is searched for, as AssemblePrompt and Recall take it.
+import json
+from typing import Any
+
+# Maximum number of bytes of what memory is searched for, as the prompt and the recall of a turn take it.
 MAX_QUESTION = 64 << 10
 
 
@@ -21,3 +24,14 @@ def shortened(text: str, most: int) -> str:
         return raw.decode()
     half = (most - 60) // 2
     return "%s\n[%d bytes are left out here]\n%s" % (raw[:half].decode(errors="ignore"), len(raw) - 2 * half, raw[-half:].decode(errors="ignore"))
+
+
+def size(value: Any) -> int:
+    """Returns how many bytes a value of JSON has in a request."""
+    return len(clean(json.dumps(value, ensure_ascii=False)).encode())
+
+
+def shortened_json(text: str, most: int) -> str:
+    """Returns a text of at most so many bytes that has not many more as JSON, which writes some characters as six bytes."""
+    short = shortened(text, most)
+    return short if size(short) <= most + most // 4 else shortened(text, most // 6)

@@ -18,7 +18,7 @@ AsyncAsk = Callable[[Question], Awaitable[Answer]]
 
 
 def _awaited(method: Callable[Concatenate[Kioku, P], R]) -> Callable[Concatenate[AsyncKioku, P], Coroutine[Any, Any, R]]:
-    """Returns a method of the client as one that is awaited. It runs in a thread, in which gRPC waits without the interpreter."""
+    """Returns a method of the client as one that is awaited. It runs in a thread."""
 
     async def call(client: AsyncKioku, /, *args: P.args, **fields: P.kwargs) -> R:
         return await asyncio.to_thread(method, client.sync_client, *args, **fields)
@@ -47,6 +47,7 @@ class AsyncKioku:
         #: The client whose calls are made.
         self.sync_client = client or Kioku()
 
+    call = _awaited(Kioku.call)
     search = _awaited(Kioku.search)
     get = _awaited(Kioku.get)
     append = _awaited(Kioku.append)
@@ -56,7 +57,6 @@ class AsyncKioku:
     prompt = _awaited(Kioku.prompt)
     sync = _awaited(Kioku.sync)
     status = _awaited(Kioku.status)
-    close = _awaited(Kioku.close)
 
 
 class AsyncSession:

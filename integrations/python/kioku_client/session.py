@@ -1,21 +1,18 @@
 """A conversation that loses nothing: before messages leave its window, and when it ends, what matters of them is stored."""
 from __future__ import annotations
 
-import json
 import logging
-import time
-from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict
 
 from kioku_client._messages import identify, newest_question
+from kioku_client._sent import SentMessages
 from kioku_client._text import clean
-from kioku_client._wire import Wire
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
+from kioku_client.records import Author, ChatMessage, Compacted, FlushOutcome, Prompt, RecallReport, StoredNote, Tool, ToolCall, read
 from kioku_client.tools import APPEND, MemoryTool, run_tool
-from kioku_client.v1 import agent_pb2
-from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
-from kioku_client.v1.memory_pb2 import Author
 
 log = logging.getLogger("kioku_client")
 
@@ -25,6 +22,8 @@ _MAX_ROUNDS = 50
 _OUTCOMES = ["done", "skipped", "kept", "failed"]
 # Seconds that the model of the service may take.
 _MODEL_TIMEOUT = 600
+# Calls that count with the window of the model.
+_OF_WINDOW = {"POST /v1/flush:check", "POST /v1/flush:begin", "POST /v1/prune", "POST /v1/compact", "POST /v1/compact:begin"}
 
 
 class TooLong(Exception):
@@ -61,7 +60,7 @@ class Answer:
     @property
     def message(self) -> ChatMessage:
         """The answer as a message of the conversation."""
-        return ChatMessage(role="assistant", text=clean(self.text), tool_calls=self.calls)
+        return ChatMessage(role="assistant", text=clean(self.text), tool_calls=list(self.calls))
 
 
 #: A function that asks the agent's own model. It raises TooLong if the model refuses the question as too long.
@@ -85,7 +84,7 @@ class Turn:
     #: Texts of old tool results to send instead of what they are, by the index of the message.
     shortened: Dict[int, str]
     #: What was recalled, and why.
-    recall: agent_pb2.RecallReport
+    recall: RecallReport
     #: All this in messages: the summary, then those that stay, the newest one of the user with turn_block.
     messages: List[ChatMessage] = field(repr=False)
 
@@ -109,18 +108,19 @@ class Session:
 
         session is the name of the conversation; no other one has it. ask asks the agent's own model to store memories and to
         summarize; without it the model of the service does (llm.provider). window_tokens is the context window of the agent's
-        model; 0 means that of the service's. channel, group, model and mode are those of AssemblePromptRequest.
+        model; 0 means that of the service's. channel, group, model and mode are those of Kioku.prompt.
         """
         self.kioku, self.name = kioku, session
         self._ask, self._window = ask, window_tokens
         self._setting: Dict[str, Any] = {"session": session, "channel": channel, "group": group, "model": model, "mode": mode}
-        self._wire = Wire(self._tell)
+        self._messages_sent = SentMessages(self._tell)
         self._messages: List[ChatMessage] = []
-        self._compacted: Optional[agent_pb2.CompactResponse] = None
-        self._prompt = agent_pb2.AssemblePromptResponse()
+        self._compacted: Optional[Compacted] = None
+        self._prompt = Prompt()
         self._asked = ""
-        self._pruned = agent_pb2.PruneResponse()
-        self._tokens = self._counted = self._sent_at = 0
+        self._edits: List[Dict[str, Any]] = []
+        self._tokens = self._counted = 0
+        self._asked_at: Optional[datetime] = None
 
     def before(self, messages: Sequence[ChatMessage], *, overflow: bool = False, forced: bool = False) -> Turn:
         """Prepares a request to the model: stores memories and makes old messages a summary where that is due.
@@ -161,65 +161,68 @@ class Session:
     def author(self) -> Optional[Author]:
         """Who wrote the newest message of the user; None if that is not said."""
         question = newest_question(self._messages)
-        return question.author if question.HasField("author") else None
+        return question.author
 
-    def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
+    def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[StoredNote]:
         """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
         if messages is not None:
             self._messages = self._identified(messages)
-        notes: List[agent_pb2.StoredNote] = []
-        for part in self._wire.parts(self._sent()) or [[]]:
+        notes: List[StoredNote] = []
+        for part in self._messages_sent.parts(self._sent()) or [[]]:
             notes += self._flush_part(part) if self._ask is None else self._flush_by_own_model(part, self._ask)
         return notes
 
-    def end(self, messages: Optional[Sequence[ChatMessage]] = None) -> agent_pb2.EndSessionResponse:
+    def end(self, messages: Optional[Sequence[ChatMessage]] = None) -> FlushOutcome:
         """Ends the conversation: what is not stored of messages, or of those that before and after got, is stored. Without a model
         it stays on the disk of the service until there is one."""
         if messages is not None:
             self._messages = self._identified(messages)
         if self._ask is not None:
             self._try(self.flush)
-        all_parts = self._wire.parts(self._sent()) or [[]]
-        done = agent_pb2.EndSessionResponse(outcome="done")
+        all_parts = self._messages_sent.parts(self._sent()) or [[]]
+        done = FlushOutcome(outcome="done")
         for part in all_parts:
             if len(all_parts) > 1:  # the service ends what it has: this part, and no others
-                self._wire.call(self.kioku.agents.CheckFlush, agent_pb2.CheckFlushRequest(session=self.name, messages=part, heartbeat=True))
+                self._call("POST /v1/flush:check", part, heartbeat=True)
             _add_end(done, self._end_part(part))
         return done
 
-    def _end_part(self, part: Sequence[ChatMessage]) -> agent_pb2.EndSessionResponse:
+    def _end_part(self, part: Sequence[ChatMessage]) -> FlushOutcome:
         """Ends the session as if it had a part of the messages and no others."""
-        return self._wire.call(self.kioku.agents.EndSession, agent_pb2.EndSessionRequest(session=self.name, messages=part), _MODEL_TIMEOUT)
+        return read(FlushOutcome, self._call("POST /v1/sessions:end", part, timeout=_MODEL_TIMEOUT))
 
-    def _flush_part(self, part: Sequence[ChatMessage]) -> Sequence[agent_pb2.StoredNote]:
+    def _flush_part(self, part: Sequence[ChatMessage]) -> Sequence[StoredNote]:
         """Has the model of the service store what is worth keeping of a part of the messages."""
-        request = agent_pb2.FlushRequest(session=self.name, messages=part, forced=True)
-        done = self._wire.call(self.kioku.agents.Flush, request, _MODEL_TIMEOUT)
+        done = read(FlushOutcome, self._call("POST /v1/flush", part, timeout=_MODEL_TIMEOUT, forced=True))
         if done.outcome != "done":
             raise KiokuError("no memories are stored: %s" % done.reason)
         return done.notes
 
+    def _call(self, route: str, messages: Sequence[ChatMessage], timeout: Optional[float] = None, **fields: Any) -> Dict[str, Any]:
+        """Makes a call with messages of the session, those that the service has by their ids."""
+        fields["session"] = self.name
+        if route in _OF_WINDOW:
+            fields["window_tokens"] = self._window
+        return self._messages_sent.send(messages, lambda sent: self.kioku.call(route, {**fields, "messages": sent}, timeout))
+
     def _tell(self, messages: Sequence[ChatMessage]) -> None:
         """Gives the service messages. Nothing comes of it."""
-        self.kioku.agents.CheckFlush(agent_pb2.CheckFlushRequest(session=self.name, messages=messages, heartbeat=True))
+        self.kioku.call("POST /v1/flush:check", {"session": self.name, "messages": messages, "heartbeat": True})
 
     def _identified(self, messages: Sequence[ChatMessage]) -> List[ChatMessage]:
         """Returns messages with ids, and those of users with the channel of the conversation if they name none."""
         out = identify(messages)
         for i, message in enumerate(out):
             if message.role == "user" and not message.channel and self._setting["channel"]:
-                out[i] = ChatMessage(channel=self._setting["channel"])
-                out[i].MergeFrom(message)
+                out[i] = replace(message, channel=self._setting["channel"])
         return out
 
     def _make_room(self, overflow: bool, forced: bool) -> None:
-        """Does what CheckFlush says."""
-        request = agent_pb2.CheckFlushRequest(session=self.name, messages=self._sent(), window_tokens=self._window,
-                                              projected_tokens=self._projected(), overflow=overflow, forced=forced)
-        check = self._try(self._wire.call, self.kioku.agents.CheckFlush, request)
-        if check is not None and check.flush:
+        """Does what the check says."""
+        check = self._try(self._call, "POST /v1/flush:check", self._sent(), projected_tokens=self._projected(), overflow=overflow, forced=forced)
+        if check is not None and check["flush"]:
             self._try(self.flush)  # what is not stored stays: a compaction drops nothing of it
-        if check is not None and check.compact:
+        if check is not None and check["compact"]:
             self._try(self._compact)
 
     def _projected(self) -> int:
@@ -249,21 +252,20 @@ class Session:
             return
         made = self._try(self._prompt_for, question.text)
         self._asked = question.id if made is not None else ""
-        self._prompt = made or agent_pb2.AssemblePromptResponse(prompt=self._prompt.prompt)
+        self._prompt = made or Prompt(prompt=self._prompt.prompt)
 
-    def _prompt_for(self, text: str) -> agent_pb2.AssemblePromptResponse:
+    def _prompt_for(self, text: str) -> Prompt:
         return self.kioku.prompt(text, author=self.author, **self._setting)
 
     def _prune(self, sent: List[ChatMessage]) -> None:
         """Has it planned which old tool results are shortened."""
-        request = agent_pb2.PruneRequest(session=self.name, messages=sent, window_tokens=self._window, edits=self._pruned.edits)
-        if self._sent_at:
-            request.last_touch_time.FromNanoseconds(self._sent_at)
-        self._pruned = self._try(self._wire.call, self.kioku.agents.Prune, request) or self._pruned
-        self._sent_at = time.time_ns()  # the model is asked now
+        done = self._try(self._call, "POST /v1/prune", sent, edits=self._edits, last_touch_time=self._asked_at)
+        if done is not None:
+            self._edits = done.get("edits") or []
+        self._asked_at = datetime.now(timezone.utc)  # the model is asked now
 
     def _turn(self, sent: List[ChatMessage]) -> Turn:
-        keep, edits = self._keep(), {e.message_id: e.text for e in self._pruned.edits}
+        keep, edits = self._keep(), {e["message_id"]: e["text"] for e in self._edits}
         return Turn(
             system=self._prompt.prompt, turn_block=self._prompt.turn_block,
             question=max((i for i, m in enumerate(self._messages) if m.role == "user"), default=-1),
@@ -274,85 +276,77 @@ class Session:
 
     def _written(self, message: ChatMessage, turn_block: str, edits: Mapping[str, str]) -> ChatMessage:
         """Returns a message as it is sent."""
-        out = ChatMessage()
-        out.CopyFrom(message)
         block = turn_block if message.id == self._asked else ""
-        out.text = "\n\n".join(part for part in (edits.get(message.id, message.text), block) if part)
-        return out
+        return replace(message, text="\n\n".join(part for part in (edits.get(message.id, message.text), block) if part))
 
-    def _flush_by_own_model(self, part: Sequence[ChatMessage], ask: Ask) -> List[agent_pb2.StoredNote]:
+    def _flush_by_own_model(self, part: Sequence[ChatMessage], ask: Ask) -> List[StoredNote]:
         """Shows the model range by range what of a part is not stored, oldest first, and stores the notes that it makes."""
-        notes: List[agent_pb2.StoredNote] = []
+        notes: List[StoredNote] = []
         too_long = False
         while True:
-            begun = self._wire.call(self.kioku.agents.BeginFlush, agent_pb2.BeginFlushRequest(
-                session=self.name, messages=part, window_tokens=self._window, too_long=too_long))
-            if begun.outcome == "nothing":
+            begun = self._call("POST /v1/flush:begin", part, too_long=too_long)
+            if begun["outcome"] == "nothing":
                 return notes
             try:
-                commit = self._ask_for_notes(begun, ask)
+                found = self._ask_for_notes(begun, ask)
             except TooLong:
-                if too_long and len(begun.messages) <= 1:
+                if too_long and len(begun["messages"]) <= 1:
                     raise
                 too_long = True
                 continue
-            notes += self.kioku.agents.CommitFlush(commit).notes
+            done = self.kioku.call("POST /v1/flush:commit", {"lease": begun["lease"], **found})
+            notes += [read(StoredNote, n) for n in done.get("notes", ())]
             too_long = False
 
-    def _ask_for_notes(self, begun: agent_pb2.BeginFlushResponse, ask: Ask) -> agent_pb2.CommitFlushRequest:
+    def _ask_for_notes(self, begun: Mapping[str, Any], ask: Ask) -> Dict[str, Any]:
         """Asks the model until it makes no more notes: many models make one call an answer."""
-        system = "\n\n".join(part for part in (self._prompt.prompt, begun.system_prompt) if part)
-        messages = [*begun.messages, ChatMessage(role="user", text=begun.user_prompt)]
-        commit = agent_pb2.CommitFlushRequest(lease=begun.lease, unfinished=True)
+        system = "\n\n".join(part for part in (self._prompt.prompt, begun["system_prompt"]) if part)
+        messages = [read(ChatMessage, m) for m in begun["messages"]]
+        messages.append(ChatMessage(role="user", text=begun["user_prompt"]))
+        notes: List[Dict[str, str]] = []
         for _ in range(_MAX_ROUNDS):
-            answer = ask(Question(system, messages, [begun.tool]))
+            answer = ask(Question(system, messages, [read(Tool, begun["tool"])]))
             if not answer.calls:
-                commit.reply, commit.unfinished = clean(answer.text), answer.cut_off
-                break
-            commit.notes.extend(_note(call.input) for call in answer.calls)
+                return {"notes": notes, "reply": answer.text, "unfinished": answer.cut_off}
+            notes += [{name: str(call.input.get(name, "")) for name in ("text", "category")} for call in answer.calls]
             messages.append(answer.message)
             messages += [ChatMessage(role="tool", text="saved", tool_call_id=c.id, tool_name=c.name) for c in answer.calls]
-        return commit
+        return {"notes": notes, "unfinished": True}
 
     def _compact(self) -> None:
         """Makes old messages a summary, by the own model if there is one."""
-        fields: Dict[str, Any] = {"session": self.name, "messages": self._sent(), "window_tokens": self._window}
         if self._ask is None:
-            done = self._wire.call(self.kioku.agents.Compact, agent_pb2.CompactRequest(**fields), _MODEL_TIMEOUT)
+            done = read(Compacted, self._call("POST /v1/compact", self._sent(), timeout=_MODEL_TIMEOUT))
         else:
-            done = self._compact_by_own_model(agent_pb2.BeginCompactRequest(**fields), self._ask)
+            done = self._compact_by_own_model(self._ask)
         if done.outcome == "compacted":
             self._compacted, self._tokens = done, 0
         else:
             log.warning("session %s: not compacted: %s", self.name, done.reason)
 
-    def _compact_by_own_model(self, request: agent_pb2.BeginCompactRequest, ask: Ask) -> agent_pb2.CompactResponse:
-        begun = self._wire.call(self.kioku.agents.BeginCompact, request)
-        if begun.outcome == "nothing":
-            return agent_pb2.CompactResponse(outcome=begun.outcome, reason=begun.reason)
-        step = begun.step
-        while True:
-            commit = agent_pb2.CommitCompactRequest(lease=begun.lease, step_number=step.number)
+    def _compact_by_own_model(self, ask: Ask) -> Compacted:
+        begun = done = self._call("POST /v1/compact:begin", self._sent())
+        while "step" in done:
+            step = done["step"]
+            said: Dict[str, Any] = {"lease": begun["lease"], "step_number": step["number"]}
             try:
-                answer = ask(Question(step.system_prompt, step.messages, (), step.max_tokens))
-                commit.answer, commit.cut_off = clean(answer.text), answer.cut_off
+                answer = ask(Question(step["system_prompt"], [read(ChatMessage, m) for m in step["messages"]], (), step["max_tokens"]))
+                said.update(answer=answer.text, cut_off=answer.cut_off)
             except TooLong:
-                commit.too_long = True
-            done = self.kioku.agents.CommitCompact(commit)
-            if done.outcome == "compacted":
-                return done.compacted
-            step = done.step
+                said["too_long"] = True
+            done = self.kioku.call("POST /v1/compact:commit", said)
+        return read(Compacted, done.get("compacted", done))
 
-    def _try(self, step: Callable[..., Any], *args: Any) -> Any:
+    def _try(self, step: Callable[..., Any], *args: Any, **fields: Any) -> Any:
         """Does a step without which the conversation goes on, and returns None if it failed, in the service or in the agent's model."""
         try:
-            return step(*args)
+            return step(*args, **fields)
         except Exception as e:
             log.warning("session %s: %s", self.name, e or type(e).__name__)
             return None
 
 
-def _add_end(done: agent_pb2.EndSessionResponse, part: agent_pb2.EndSessionResponse) -> None:
+def _add_end(done: FlushOutcome, part: FlushOutcome) -> None:
     """Adds the end of a part to those of older ones. The outcome is "done" if all are done, and else the worst of them."""
     if _OUTCOMES.index(part.outcome) > _OUTCOMES.index(done.outcome):
         done.outcome, done.reason = part.outcome, part.reason
@@ -360,15 +354,3 @@ def _add_end(done: agent_pb2.EndSessionResponse, part: agent_pb2.EndSessionRespo
     done.uncovered_count = part.uncovered_count
     done.notes.extend(part.notes)
     done.warnings.extend(w for w in part.warnings if w not in done.warnings)
-
-
-def _note(given: str) -> agent_pb2.FlushNote:
-    """Returns the note of a call; one without text, which is skipped, if the input is none."""
-    try:
-        fields = json.loads(given or "{}")
-    except ValueError:
-        fields = None
-    if not isinstance(fields, dict):
-        log.warning("the model gave a note that is no JSON object: %.100s", given)
-        fields = {}
-    return agent_pb2.FlushNote(text=clean(str(fields.get("text", ""))), category=clean(str(fields.get("category", ""))))

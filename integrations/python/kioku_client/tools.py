@@ -5,12 +5,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from kioku_client._text import clean
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
-from kioku_client.v1 import agent_pb2
-from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
-from kioku_client.v1.memory_pb2 import Author
+from kioku_client.records import Author, ChatMessage, Tool, ToolCall, read
 
 # Tool whose result the model has not read from anywhere.
 APPEND = "memory_append"
@@ -42,8 +39,8 @@ class MemoryTool:
 
     @property
     def definition(self) -> Tool:
-        """The definition as the protocol has it, for a Question."""
-        return Tool(name=self.name, description=self.description, input_schema=json.dumps(self.input_schema))
+        """The definition for a Question."""
+        return Tool(name=self.name, description=self.description, input_schema=self.input_schema)
 
     def __call__(self, given: Union[str, Mapping[str, Any]] = "", *, source: str = "agent", author: Optional[Author] = None) -> ToolResult:
         """Runs the tool with what the model gave, and never raises an error of the service: the model is told of it.
@@ -51,13 +48,20 @@ class MemoryTool:
         source is "tool" once the model has read the result of another tool in the turn, as Session.source says. author is who wrote
         the message that the model answers.
         """
-        text = clean(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
-        request = agent_pb2.CallToolRequest(name=self.name, input=text, channel=self.channel, group=self.group, source=source, author=author)
+        fields = {"name": self.name, "input": _parsed(given), "channel": self.channel, "group": self.group, "source": source, "author": author}
         try:
-            done = self.kioku.agents.CallTool(request)
+            done = self.kioku.call("POST /v1/tools:call", fields)
         except KiokuError as e:
             return ToolResult(str(e), True)
-        return ToolResult(done.output, done.failed)
+        return ToolResult(done["output"], done.get("failed", False))
+
+
+def _parsed(given: Union[str, Mapping[str, Any]]) -> Any:
+    """Returns what a model gave as JSON; the text itself if it is none, which the service refuses with a hint for the model."""
+    try:
+        return json.loads(given or "{}") if isinstance(given, str) else given
+    except ValueError:
+        return given
 
 
 def run_tool(tools: Sequence[MemoryTool], call: ToolCall, *, source: str = "agent", author: Optional[Author] = None) -> ChatMessage:
@@ -69,5 +73,6 @@ def run_tool(tools: Sequence[MemoryTool], call: ToolCall, *, source: str = "agen
 
 def memory_tools(kioku: Kioku, *, channel: str = "", group: Optional[bool] = None) -> List[MemoryTool]:
     """Returns the memory tools for a conversation. Several people take part if group is true; None means that the channel decides."""
-    listed = kioku.agents.ListTools(agent_pb2.ListToolsRequest(channel=channel, group=group))
-    return [MemoryTool(t.name, t.description, json.loads(t.input_schema), kioku, channel, group) for t in listed.tools]
+    listed = kioku.call("GET /v1/tools", {"channel": channel, "group": group})
+    tools = [read(Tool, t) for t in listed["tools"]]
+    return [MemoryTool(t.name, t.description, t.input_schema, kioku, channel, group) for t in tools]

@@ -81,4 +81,3 @@ class DaemonTest(unittest.TestCase):
         cls.daemon = Daemon(*cls.settings)
         cls.addClassCleanup(cls.daemon.remove)
         cls.kioku = Kioku(cls.daemon.target)
-        cls.addClassCleanup(cls.kioku.close)

@@ -4,8 +4,6 @@ import json
 import subprocess
 import unittest
 
-from kioku_client.v1.agent_pb2 import BeginFlushRequest
-
 from tests.daemon import PROGRAM, REPOSITORY, DaemonTest
 from tests.scripted import ScriptedServer
 
@@ -128,8 +126,8 @@ class TestTranscript(DaemonTest):
             self.daemon.start()
         self.assertIn("run kioku serve", told.output[0])
         asyncio.run(memory.end())
-        begun = self.kioku.agents.BeginFlush(BeginFlushRequest(session="claude-code-s2"))
-        self.assertIn("sledge", "\n".join(m.text for m in begun.messages))
+        begun = self.kioku.call("POST /v1/flush:begin", {"session": "claude-code-s2"})
+        self.assertIn("sledge", "\n".join(m["text"] for m in begun["messages"]))
 
 
 if __name__ == "__main__":

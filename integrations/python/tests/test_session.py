@@ -5,8 +5,9 @@ import unittest
 from typing import List
 
 import kioku_client
-from kioku_client import _wire
+from kioku_client import _sent
 from kioku_client._messages import identify
+from kioku_client.records import write
 from kioku_client import Answer, AsyncSession, Author, ChatMessage, Kioku, Question, Session, TooLong, ToolCall, memory_tools
 
 from tests.conversation import CONVERSATION, FACTS, ScriptedModel, said
@@ -68,7 +69,7 @@ class TestTools(DaemonTest):
         asked = [ChatMessage(role="user", text="What is the code of the alarm?", author=stranger)]
         turn = Session(self.kioku, "group", channel="discord:general", group=True).before(asked)
         self.assertNotIn("Nightingale", turn.system + turn.turn_block)
-        asked[0].ClearField("author")
+        asked[0].author = None
         turn = Session(self.kioku, "alone", channel="terminal").before(asked)
         self.assertIn("Nightingale", turn.system + turn.turn_block)
 
@@ -97,8 +98,8 @@ class TestTools(DaemonTest):
 
     def test_a_service_that_is_away_is_told_to_the_model(self) -> None:
         search = memory_tools(self.kioku, channel="terminal")[0]
-        with Kioku("unix:/nowhere/kioku.sock") as away:
-            done = kioku_client.MemoryTool(search.name, search.description, search.input_schema, away)({"query": "tea"})
+        away = Kioku("unix:/nowhere/kioku.sock")
+        done = kioku_client.MemoryTool(search.name, search.description, search.input_schema, away)({"query": "tea"})
         self.assertTrue(done.failed)
         self.assertIn("kioku serve", done.output)
 
@@ -223,20 +224,21 @@ class TestIdentify(unittest.TestCase):
         self.assertEqual(identify([ChatMessage(id="x", role="user", text="yes")])[0].id, "x")
 
 
-class TestWire(DaemonTest):
+class TestSentMessages(DaemonTest):
     """Messages are sent once and named by their ids after that."""
 
     def test_a_conversation_costs_what_is_new(self) -> None:
         sizes: List[int] = []
         session = Session(self.kioku, "bytes", channel="terminal")
-        check = self.kioku.agents.CheckFlush
+        call = self.kioku.call
 
-        def counted(request: object, timeout: object = None) -> object:
-            sizes.append(request.ByteSize())  # type: ignore[attr-defined]
-            return check(request)  # type: ignore[arg-type]
+        def counted(route: str, fields: "dict[str, object]" = {}, timeout: object = None) -> "dict[str, object]":
+            if route == "POST /v1/flush:check":
+                sizes.append(len(json.dumps(write(fields["messages"]))))
+            return call(route, fields, timeout)  # type: ignore[arg-type]
 
-        self.kioku.agents.CheckFlush = counted  # type: ignore[method-assign, assignment]
-        self.addCleanup(setattr, self.kioku.agents, "CheckFlush", check)
+        self.kioku.call = counted  # type: ignore[method-assign, assignment]
+        self.addCleanup(setattr, self.kioku, "call", call)
         messages: List[ChatMessage] = []
         for turn in range(40):
             messages.append(ChatMessage(role="user", text="%d. %s" % (turn, "lorem ipsum " * 40)))
@@ -303,11 +305,11 @@ class TestLarge(DaemonTest):
     def test_what_no_request_takes_is_refused_with_what_to_do(self) -> None:
         with self.assertRaisesRegex(kioku_client.InvalidRequest, "5000.* bytes, and the service takes at most 4194304: divide"):
             self.kioku.append("a" * 5_000_000)
-        self.assertEqual(self.kioku.append("The client works on.").outcome, "written")
+        self.assertFalse(self.kioku.append("The client works on.").deduplicated)
 
     def test_a_cut_character_is_no_error(self) -> None:
         half = "Miso \ud83d sleeps"
-        self.assertEqual(self.kioku.append(half).outcome, "written")
+        self.assertFalse(self.kioku.append(half).deduplicated)
         self.assertIn("Miso \ufffd sleeps", self.daemon.notes())
         self.kioku.recall(half, channel="terminal")
         self.assertTrue(memory_tools(self.kioku, channel="terminal")[0]({"query": half}).output)
@@ -323,7 +325,7 @@ class TestParts(unittest.TestCase):
         given = [ChatMessage(id="1", role="user", text="x" * (2 << 20)), ChatMessage(id="2", role="assistant", tool_calls=calls),
                  ChatMessage(id="3", role="tool", tool_call_id="a", text="y" * (1 << 20)), ChatMessage(id="4", role="tool", tool_call_id="b", text="z"),
                  ChatMessage(id="5", role="user", text="w")]
-        wire = _wire.Wire(lambda _: None)
+        wire = _sent.SentMessages(lambda _: None)
         got = wire.parts(given)
         self.assertEqual([[m.id for m in part] for part in got], [["1"], ["2", "3", "4", "5"]])
         self.assertEqual([m for part in got for m in part], given)
@@ -333,9 +335,9 @@ class TestParts(unittest.TestCase):
         calls = [ToolCall(id="a", name="write", input=json.dumps({"text": "x" * (4 << 20)}))]
         given = [ChatMessage(id="1", role="assistant", tool_calls=calls), ChatMessage(id="2", role="tool", tool_call_id="a", text="begin %s end" % ("é" * (3 << 20)))]
         with self.assertLogs("kioku_client", "WARNING"):
-            (got,) = _wire.Wire(lambda _: None).parts(given)
-        self.assertLess(sum(m.ByteSize() for m in got), _wire.PART)
-        self.assertEqual(list(json.loads(got[0].tool_calls[0].input)), ["left_out_bytes"])
+            (got,) = _sent.SentMessages(lambda _: None).parts(given)
+        self.assertLess(len(json.dumps(write(got), ensure_ascii=False).encode()), _sent.PART)
+        self.assertEqual(list(got[0].tool_calls[0].input), ["left_out_bytes"])
         self.assertRegex(got[1].text, r"(?s)^begin é.*\n\[\d+ bytes are left out here\]\n.*é end$")
 
 

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
@@ -18,9 +17,9 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 
-from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn, clean, memory_tools
+from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn, memory_tools
+from kioku_client.records import FlushOutcome
 from kioku_client.session import Ask, Settings
-from kioku_client.v1.agent_pb2 import EndSessionResponse
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -46,7 +45,7 @@ class KiokuMemory:
         tools = memory_tools(self.kioku, channel=self._settings.get("channel", ""), group=self._settings.get("group"))
         return [self._structured_tool(tool) for tool in tools]
 
-    def end(self, thread_id: str) -> EndSessionResponse:
+    def end(self, thread_id: str) -> FlushOutcome:
         """Ends the conversation of a thread: what is not stored is stored."""
         done = self._session(thread_id).end()
         with self._lock:
@@ -88,9 +87,9 @@ def _thread(config: RunnableConfig) -> str:
 def read(message: AnyMessage) -> ChatMessage:
     """Returns a message of LangChain as one of Kioku."""
     role = "assistant" if isinstance(message, AIMessage) else "tool" if isinstance(message, ToolMessage) else "user"
-    out = ChatMessage(id=message.id or "", role=role, text=clean(str(message.text)))
+    out = ChatMessage(id=message.id or "", role=role, text=str(message.text))
     if isinstance(message, AIMessage):
-        out.tool_calls.extend(ToolCall(id=c["id"] or "", name=c["name"], input=clean(json.dumps(c["args"], ensure_ascii=False))) for c in message.tool_calls)
+        out.tool_calls.extend(ToolCall(id=c["id"] or "", name=c["name"], input=c["args"]) for c in message.tool_calls)
     if isinstance(message, ToolMessage):
         out.tool_call_id, out.tool_name, out.failed = message.tool_call_id, message.name or "", message.status == "error"
     return out
@@ -100,7 +99,7 @@ def ask_with(model: BaseChatModel) -> Ask:
     """Returns a function that asks a model of LangChain, for the ask of a session."""
 
     def ask(question: Question) -> Answer:
-        tools = [{"name": t.name, "description": t.description, "input_schema": json.loads(t.input_schema)} for t in question.tools]
+        tools = [{"name": t.name, "description": t.description, "input_schema": t.input_schema} for t in question.tools]
         asked = model.bind_tools(tools) if tools else model
         said = asked.invoke([SystemMessage(question.system), *[_write(m) for m in question.messages]])
         usage: Mapping[str, Any] = said.usage_metadata or {}
@@ -114,7 +113,7 @@ def _write(message: ChatMessage) -> AnyMessage:
         return ToolMessage(message.text, tool_call_id=message.tool_call_id, name=message.tool_name)
     if message.role == "user":
         return HumanMessage(message.text)
-    return AIMessage(message.text, tool_calls=[{"id": c.id, "name": c.name, "args": json.loads(c.input or "{}")} for c in message.tool_calls])
+    return AIMessage(message.text, tool_calls=[{"id": c.id, "name": c.name, "args": c.input} for c in message.tool_calls])
 
 
 def _sent(given: Sequence[AnyMessage], turn: Turn) -> List[AnyMessage]:

@@ -17,11 +17,11 @@ from agents import FunctionTool, SQLiteSession, TResponseInputItem
 from agents.memory import SessionABC
 from agents.run import CallModelData, ModelInputData
 
-from kioku_client import AsyncSession, ChatMessage, Kioku, KiokuError, MemoryTool, ToolCall, Turn, clean, memory_tools
+from kioku_client import AsyncSession, ChatMessage, Kioku, KiokuError, MemoryTool, ToolCall, Turn, memory_tools
 from kioku_client._messages import identify
 from kioku_client.aio import AsyncAsk
+from kioku_client.records import FlushOutcome
 from kioku_client.session import Settings
-from kioku_client.v1.agent_pb2 import EndSessionResponse
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -93,7 +93,7 @@ class KiokuSession(SessionABC):
         self._memory = AsyncSession(self._kioku, self.session_id, ask=self._ask, **self._settings)
         await self._history.clear_session()
 
-    async def end(self) -> EndSessionResponse:
+    async def end(self) -> FlushOutcome:
         """Ends the conversation: what is not stored is stored."""
         return await self._memory.end(read(await self._history.get_items())[0])
 
@@ -117,7 +117,7 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
         if kind == "function_call_output":
             output = item["output"]
             text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=clean(text))
+            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=text)
         elif role in ("user", "system", "developer"):
             summary = str(item.get("id", "")) if str(item.get("id", "")).startswith("summary-") else ""
             message = ChatMessage(role="user", text=_text(item.get("content")), id=summary)
@@ -127,7 +127,7 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
                 messages.append(answer)
                 starts.append(i)
             if kind == "function_call":
-                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=clean(item["arguments"])))
+                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=item["arguments"]))
             answer.text += _text(item.get("content")) if role == "assistant" else ""
             continue
         answer = None
@@ -141,8 +141,8 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
-        return clean(content)
-    return clean("".join(part.get("text", "") for part in content or []))
+        return content
+    return "".join(part.get("text", "") for part in content or [])
 
 
 def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> List[TResponseInputItem]:

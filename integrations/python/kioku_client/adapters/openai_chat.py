@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict
 
-from kioku_client import Answer, ChatMessage, Question, TooLong, ToolCall, clean
+from kioku_client import Answer, ChatMessage, Question, TooLong, ToolCall
 
 
 class OpenAIChat:
@@ -24,7 +24,7 @@ class OpenAIChat:
         """Asks the model. It raises TooLong if the question does not fit into its window."""
         fields: Dict[str, Any] = {"model": self._model, "messages": [{"role": "system", "content": question.system}, *map(write, question.messages)]}
         if question.tools:
-            fields["tools"] = [{"type": "function", "function": {"name": t.name, "description": t.description, "parameters": json.loads(t.input_schema)}}
+            fields["tools"] = [{"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.input_schema}}
                                for t in question.tools]
         if question.max_tokens:
             fields["max_completion_tokens"] = question.max_tokens
@@ -35,7 +35,7 @@ class OpenAIChat:
                 raise TooLong(str(e)) from e
             raise
         said = done.choices[0]
-        calls = [ToolCall(id=c.id, name=c.function.name, input=clean(c.function.arguments)) for c in said.message.tool_calls or ()]
+        calls = [ToolCall(id=c.id, name=c.function.name, input=c.function.arguments) for c in said.message.tool_calls or ()]
         usage = done.usage
         return Answer(said.message.content or "", calls, said.finish_reason == "length", usage.prompt_tokens if usage else 0, usage.completion_tokens if usage else 0)
 
@@ -46,5 +46,5 @@ def write(message: ChatMessage) -> Dict[str, Any]:
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.text}
     out: Dict[str, Any] = {"role": message.role, "content": message.text}
     if message.tool_calls:
-        out["tool_calls"] = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.input or "{}"}} for c in message.tool_calls]
+        out["tool_calls"] = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": json.dumps(c.input, ensure_ascii=False)}} for c in message.tool_calls]
     return out

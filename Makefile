@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models keystroke demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -272,20 +272,6 @@ proto:
 lint-proto: proto
 	$(GO) run $(BUF) lint
 	git diff --exit-code proto
-
-## integrations-proto: generate the stubs of integrations/ from proto/ again
-integrations-proto: integrations-proto-js integrations-proto-python
-
-integrations-proto-js:
-	test integrations/js/node_modules/.package-lock.json -nt integrations/js/package-lock.json || npm ci --silent --ignore-scripts --prefix integrations/js
-	$(GO) run $(BUF) generate --template integrations/js/buf.gen.yaml
-	npm run --silent --prefix integrations/js types
-
-# It needs protoc 3.21 and its package of Python, as Debian 12 has them.
-PYTHON ?= /usr/bin/python3
-
-integrations-proto-python:
-	$(PYTHON) integrations/python/generate.py
 
 ## docker: the container image
 docker:

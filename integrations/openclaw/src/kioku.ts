@@ -29,7 +29,7 @@ export interface Access {
   token: string;
 }
 
-/** An error that the service answered. code is the name of its gRPC code. */
+/** An error that the service answered. code is its kind, such as NOT_FOUND. */
 export class ServiceError extends Error {
   constructor(
     readonly code: string,
@@ -57,7 +57,7 @@ export interface Answer {
   provider: string;
   model: string;
   mode: string;
-  degraded: { code: string; message: string }[];
+  degraded: { code: string; text: string }[];
 }
 
 /** Who said something. */
@@ -89,10 +89,12 @@ export interface Message {
 /** What the status of a memory says, as far as it is used. */
 export interface Status {
   workspace: string;
-  database: string;
+  sizes: { path: string };
   index: { fileCount: number; chunkCount: number; pendingFileCount: number };
-  provider: { provider: string; model: string; dims: number; healthy: boolean; error: string; reason: string };
-  cachedEmbeddingCount: number;
+  space: { provider: string; model: string; dims?: number };
+  provider_reason?: string;
+  health: { healthy: boolean; error?: string };
+  cached: number;
   version: string;
 }
 
@@ -107,8 +109,8 @@ export class Kioku {
 
   /** Returns passages for a query, best first. */
   async search(query: { query: string; maxResults?: number; minScore?: number }, signal?: AbortSignal): Promise<Answer> {
-    if (this.isNew()) return { ...nothing, degraded: [{ code: "WORKSPACE_MISSING", message: this.missing() }] };
-    return this.call("POST", "/v1/search", { ...query, sources: ["memory", "extra"] }, signal);
+    if (this.isNew()) return { ...nothing, degraded: [{ code: "workspace_missing", text: this.missing() }] };
+    return this.call("POST", "/v1/search", { query: query.query, max_results: query.maxResults, min_score: query.minScore, sources: ["memory", "extra"] }, signal);
   }
 
   /** Returns memories for a message of a person, in a frame that marks them as data; empty if there are none. */
@@ -133,7 +135,7 @@ export class Kioku {
 
   /** Adds a note. The same key adds it once. */
   append(
-    note: { text: string; category?: string; target?: string; idempotencyKey: string; author?: Author; channel?: string },
+    note: { text: string; category?: string; target?: string; idempotency_key: string; origin?: { channel?: string; authors?: Author[] } },
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>> {
     return this.call("POST", "/v1/notes", { ...note, source: "agent" }, signal);
@@ -196,16 +198,18 @@ export class Kioku {
 }
 
 /** The answer of a search in an empty memory. */
-const nothing = { results: [], provider: "none", model: "", mode: "keyword" };
+const nothing = { results: [], provider: "", model: "", mode: "keyword" };
 
 /** Returns the status of a memory without a workspace. */
 function emptyStatus(workspace: string, reason: string): Status {
   return {
     workspace,
-    database: "",
+    sizes: { path: "" },
     index: { fileCount: 0, chunkCount: 0, pendingFileCount: 0 },
-    provider: { provider: "none", model: "", dims: 0, healthy: false, error: "", reason },
-    cachedEmbeddingCount: 0,
+    space: { provider: "", model: "" },
+    provider_reason: reason,
+    health: { healthy: false },
+    cached: 0,
     version: "",
   };
 }

@@ -41,29 +41,29 @@ async function openManager(memory: Kioku): Promise<SearchManager> {
     },
     async probeEmbeddingAvailability() {
       status = await memory.status();
-      const { provider, healthy, error, reason } = status.provider;
-      return provider !== "none" && healthy ? { ok: true } : { ok: false, error: error || reason || "no provider of embeddings is configured" };
+      const { space, health, provider_reason: why } = status;
+      return space.provider && health.healthy ? { ok: true } : { ok: false, error: health.error || why || "no provider of embeddings is configured" };
     },
-    probeVectorAvailability: async () => status.provider.provider !== "none",
+    probeVectorAvailability: async () => status.space.provider !== "",
   };
 }
 
 /** Returns a status as OpenClaw shows it. */
 export function providerStatus(s: Status): ProviderStatus {
-  const vectors = s.provider.provider !== "none";
+  const vectors = s.space.provider !== "";
   return {
     backend: "builtin",
-    provider: s.provider.provider,
-    model: s.provider.model,
+    provider: s.space.provider || "none",
+    model: s.space.model,
     files: s.index.fileCount,
     chunks: s.index.chunkCount,
     dirty: s.index.pendingFileCount > 0,
     workspaceDir: s.workspace,
-    dbPath: s.database,
+    dbPath: s.sizes.path,
     sources: ["memory"],
-    cache: { enabled: true, entries: s.cachedEmbeddingCount },
+    cache: { enabled: true, entries: s.cached },
     fts: { enabled: true, available: true },
-    vector: { enabled: vectors, available: vectors && s.provider.healthy, dims: s.provider.dims },
-    custom: { engine: "kioku", version: s.version, reason: s.provider.reason || s.provider.error },
+    vector: { enabled: vectors, available: vectors && s.health.healthy, dims: s.space.dims ?? 0 },
+    custom: { engine: "kioku", version: s.version, reason: s.provider_reason || s.health.error },
   };
 }

@@ -127,14 +127,14 @@ async function search({ ctx, agents, memory }: Bound, _: string, params: Record<
     const started = Date.now();
     const answer = await memory().search(query, signal);
     const cited = citations(agents.config(), ctx.sessionKey);
-    const warning = answer.degraded.map((d) => d.message).join("; ");
+    const warning = answer.degraded.map((d) => d.text).join("; ");
     return {
       results: hits(answer).map(({ citation, ...hit }) => ({
         ...hit,
         corpus: hit.source,
         ...(cited ? { citation, snippet: `${hit.snippet.trimEnd()}\n\nSource: ${citation}` } : {}),
       })),
-      provider: answer.provider,
+      provider: answer.provider || "none",
       model: answer.model,
       citations: agents.config().memory?.citations ?? "auto",
       mode: answer.mode,
@@ -173,8 +173,9 @@ async function append({ ctx, memory }: Bound, callId: string, params: Record<str
   const note = { text: text(params, "text"), category: optional(params, "category"), target: oneOf(params, "target", ["daily", "long_term"]) };
   const author = ctx.requesterSenderId ? { id: ctx.requesterSenderId, isOwner: ctx.senderIsOwner === true } : undefined;
   const channel = isGroup(ctx.sessionKey) ? channelOf(ctx.messageChannel, ctx.sessionKey) : undefined;
+  const origin = author || channel ? { channel, authors: author && [author] } : undefined;
   try {
-    return { status: "ok", ...(await memory().append({ ...note, author, channel, idempotencyKey: `openclaw ${ctx.sessionId ?? ""} ${callId}` }, signal)) };
+    return { status: "ok", ...(await memory().append({ ...note, origin, idempotency_key: `openclaw ${ctx.sessionId ?? ""} ${callId}` }, signal)) };
   } catch (err) {
     if (signal?.aborted) throw err;
     return { status: "error", error: reason(err), action: "The note was not stored. Say so, or store it with the write tool." };

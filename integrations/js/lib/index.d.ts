@@ -18,17 +18,10 @@ export interface ConnectOptions {
 }
 
 /** Who said something. */
-export interface Author {
-  id?: string;
-  name?: string;
-  isOwner?: boolean;
-}
+export type Author = {id?: string; name?: string; isOwner?: boolean};
 
 /** Whose words a note is made of, and where they were said. */
-export interface Origin {
-  channel?: string;
-  authors?: Author[];
-}
+export type Origin = {channel?: string; authors?: Author[]};
 
 /** A condition on a field of the front matter of a note. */
 export interface Condition {
@@ -67,10 +60,7 @@ export interface SearchOptions extends ForAgent {
 }
 
 /** Something that an answer had to do without. */
-export interface Degradation {
-  code: string;
-  text: string;
-}
+export type Degradation = {code: string; text: string};
 
 /** A passage. Lines are 1-based and inclusive. */
 export interface Hit {

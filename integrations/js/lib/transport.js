@@ -114,16 +114,13 @@ function exchange(request, options, body) {
   });
 }
 
-/** Returns the JSON value of a text, or of its last line; undefined if there is none. */
+/** Returns the JSON value in the last line of a text; undefined if there is none. */
 function lastValue(text) {
-  for (const json of [text, text.trimEnd().split('\n').at(-1)]) {
-    try {
-      return JSON.parse(json);
-    } catch {
-      // several lines, or no JSON
-    }
+  try {
+    return JSON.parse(text.trimEnd().split('\n').at(-1));
+  } catch {
+    return undefined;
   }
-  return undefined;
 }
 
 /** Returns a value whose members have other names, those of members in it included. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
-import {Daemon, sync} from './daemon.js';
+import {Daemon} from './daemon.js';
 import {ScriptedModel} from './scripted.js';
 
 const script = JSON.parse(readFileSync(new URL('../../testdata/conversation.json', import.meta.url), 'utf8'));
@@ -35,7 +35,7 @@ test('a 200-turn conversation with 24 planted facts in three languages, two rest
   assert.ok(compacted >= 3, `${compacted} compactions`);
   const ended = await session.end(messages);
   assert.deepEqual([ended.outcome, ended.uncoveredCount], ['done', 0]);
-  await sync(client);
+  await client.sync();
 
   const recalled = [];
   for (const {ask, answer} of script.facts) {

@@ -72,11 +72,6 @@ export class Daemon {
   }
 }
 
-/** Waits until all notes are indexed. */
-export async function sync(client) {
-  await client.sync();
-}
-
 /** Does something ten minutes ago. */
 export async function earlier(run) {
   const {now} = Date;

@@ -63,8 +63,6 @@ export interface Tool {
 /** For whom a tool is made. */
 export interface ToolContext {
   config?: HostConfig;
-  runtimeConfig?: HostConfig;
-  getRuntimeConfig?: () => HostConfig | undefined;
   agentId?: string;
   sessionKey?: string;
   sessionId?: string;
@@ -81,8 +79,6 @@ export interface AgentContext {
   workspaceDir?: string;
   channel?: string;
   messageProvider?: string;
-  channelId?: string;
-  chatId?: string;
   senderId?: string;
   trigger?: string;
   inputProvenance?: { kind?: string };

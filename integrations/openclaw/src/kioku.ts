@@ -268,15 +268,11 @@ async function receive(res: IncomingMessage): Promise<unknown> {
   return answer;
 }
 
-/** Returns the object of a text, or that of its last line; undefined if there is none. */
+/** Returns the object in the last line of a text; undefined if there is none. */
 function parse(text: string): Record<string, unknown> | undefined {
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    return JSON.parse(lastLine(text)) as Record<string, unknown>;
   } catch {
-    try {
-      return JSON.parse(lastLine(text)) as Record<string, unknown>;
-    } catch {
-      return undefined;
-    }
+    return undefined;
   }
 }

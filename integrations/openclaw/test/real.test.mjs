@@ -56,16 +56,16 @@ test("the settings of the real OpenClaw are taken over", { skip, timeout: 600_00
   await openclaw(home, "memory", "index", "--force", "--agent", "main");
   const folder = path.join(home.dir, ".openclaw");
   const before = snapshot(folder);
-  const plan = JSON.parse(await kioku(home, "import", "openclaw", "--dry-run", "--json"));
+  const plan = JSON.parse(await kioku(home, "config", "openclaw", "--dry-run", "--json"));
   assert.ok(plan.dryRun && !fs.existsSync(plan.config));
-  const first = JSON.parse(await kioku(home, "import", "openclaw", "--json"));
+  const first = JSON.parse(await kioku(home, "config", "openclaw", "--json"));
   assert.deepEqual(first.settings.map(({ key, value }) => `${key}=${value}`), [
     "compaction.memoryFlush.softThresholdTokens=1000", "model=toy-8", "provider=openai", "query.maxResults=4", `remote.baseUrl=${model.url}`, `workspace=${home.workspace}`,
   ]);
   assert.deepEqual(first.agents.map(({ id }) => id), ["main"]);
   assert.deepEqual(first.left.map((l) => l.key), ["memory.search.remote.apiKey"]);
   const written = fs.readFileSync(first.config, "utf8");
-  assert.deepEqual(JSON.parse(await kioku(home, "import", "openclaw", "--json")).settings.filter((s) => !s.unchanged), []);
+  assert.deepEqual(JSON.parse(await kioku(home, "config", "openclaw", "--json")).settings.filter((s) => !s.unchanged), []);
   assert.equal(fs.readFileSync(first.config, "utf8"), written);
   assert.deepEqual(snapshot(folder), before);
 });

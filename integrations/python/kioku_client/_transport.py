@@ -63,7 +63,7 @@ class Transport:
                 unsent = isinstance(e, (ConnectionRefusedError, FileNotFoundError))
             except KiokuError as e:
                 error, unsent = e, False
-            if wait is None or error.code != "UNAVAILABLE" or not error.passing or route in _ONCE and not unsent:
+            if wait is None or error.code != "UNAVAILABLE" or route in _ONCE and not unsent:
                 raise error
             time.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
@@ -108,13 +108,11 @@ class _SocketConnection(http.client.HTTPConnection):
 
 
 def _last_value(text: bytes) -> Any:
-    """Returns the JSON value of a text, or of its last line; None if there is none."""
-    for part in (text, text.rstrip().rpartition(b"\n")[2]):
-        try:
-            return json.loads(part)
-        except ValueError:
-            pass
-    return None
+    """Returns the JSON value in the last line of a text; None if there is none."""
+    try:
+        return json.loads(text.rstrip().rpartition(b"\n")[2])
+    except ValueError:
+        return None
 
 
 def default_target() -> str:

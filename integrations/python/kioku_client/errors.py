@@ -17,8 +17,6 @@ class KiokuError(Exception):
     fields: Dict[str, str]
     #: Seconds after which another attempt can succeed; 0 if that is not known.
     retry_after: float = 0
-    #: Another attempt may succeed without anybody doing something.
-    passing: bool = True
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -61,7 +59,6 @@ _KINDS: Dict[str, Type[KiokuError]] = {
 
 # What to do, by code; the service says it for the others.
 _ADVICE = {
-    "UNIMPLEMENTED": "the kioku at {target} is older than this client: update it",
     "UNAUTHENTICATED": "set KIOKU_CLIENT_TOKEN, or Kioku(token=...), to a token that the service knows",
     "DEADLINE_EXCEEDED": "give the call more time with timeout=..., or see kioku status",
 }
@@ -71,11 +68,11 @@ def answered(answer: Any, status: int, path: str, target: str) -> KiokuError:
     """Returns the error that the service answered."""
     said = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(said, dict):
-        return _error("UNAVAILABLE", "%s: %s answers %d, and no error of Kioku: is another service there?" % (path, target, status), passing=False)
+        return _error("UNAVAILABLE", "%s: %s answers %d, and no error of Kioku: is another service there?" % (path, target, status))
     code, hint = said.get("code", "UNKNOWN"), said.get("hint", "")
     if re.search(r"openapi\.json|the header", hint):
         hint = ""  # it is for those who write their requests themselves
-    text = ": ".join(part for part in (path.partition("?")[0], said.get("message", ""), _ADVICE.get(code, hint).format(target=target)) if part)
+    text = ": ".join(part for part in (path.partition("?")[0], said.get("message", ""), _ADVICE.get(code, hint)) if part)
     out = _error(code, text)
     out.reason, out.retry_after = said.get("reason", ""), said.get("retryAfterSeconds", 0)
     out.fields = {f["field"]: f["problem"] for f in said.get("fields") or ()}
@@ -88,7 +85,7 @@ def unreachable(error: Exception, path: str, target: str) -> KiokuError:
         return _error("DEADLINE_EXCEEDED", "%s: %s did not answer in time: %s" % (path, target, _ADVICE["DEADLINE_EXCEEDED"]))
     if isinstance(error, ssl.SSLError):
         text = "the certificate of the service at %s is not trusted: set KIOKU_CLIENT_CA to the PEM file of its authorities" % target
-        return _error("UNAVAILABLE", "%s: %s (%s)" % (path, text, error), passing=False)
+        return _error("UNAVAILABLE", "%s: %s (%s)" % (path, text, error))
     text = "no Kioku answers at %s: run kioku serve --workspace DIR, or name another with KIOKU_CLIENT_TARGET" % target
     if not target.startswith("unix:") and not isinstance(error, ConnectionRefusedError):
         text += "; if the service has TLS, set KIOKU_CLIENT_CA to the PEM file of its authorities"
@@ -101,7 +98,7 @@ def too_large(path: str, size: int, most: int) -> KiokuError:
                   % (path, size, most))
 
 
-def _error(code: str, text: str, passing: bool = True) -> KiokuError:
+def _error(code: str, text: str) -> KiokuError:
     out = _KINDS.get(code, KiokuError)(text)
-    out.code, out.passing = code, passing
+    out.code = code
     return out

@@ -8,7 +8,7 @@ import re
 import typing
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Dict, List, Mapping, Optional, Type, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Optional, TypeVar
 
 T = TypeVar("T")
 
@@ -172,13 +172,6 @@ class Excerpt:
 
 
 @dataclass
-class Secret:
-    """A secret in whose place a reference was written."""
-
-    kind: str = ""
-
-
-@dataclass
 class StoredNote:
     """Where a note is, or why one of a flush was not stored."""
 
@@ -186,7 +179,8 @@ class StoredNote:
     start_line: int = 0
     #: The same text or key was there before, and nothing was written.
     deduplicated: bool = False
-    secrets: List[Secret] = field(default_factory=list)
+    #: Secrets in whose places references were written, each with its kind.
+    secrets: List[Dict[str, str]] = field(default_factory=list)
     refused: str = ""
 
 
@@ -197,7 +191,7 @@ class Updated:
     path: str = ""
     start_line: int = 0
     revision: str = ""
-    secrets: List[Secret] = field(default_factory=list)
+    secrets: List[Dict[str, str]] = field(default_factory=list)
 
 
 @dataclass
@@ -265,22 +259,14 @@ class SyncReport:
 
 
 @dataclass
-class Space:
-    """What computes vectors; empty for none."""
-
-    provider: str = ""
-    model: str = ""
-    dims: int = 0
-
-
-@dataclass
 class Status:
     """The state of the index."""
 
     agent: str = ""
     workspace: str = ""
     index: IndexStats = field(default_factory=IndexStats)
-    space: Space = field(default_factory=Space)
+    #: What computes vectors: provider, model and dims.
+    space: Dict[str, Any] = field(default_factory=dict)
     degraded: List[Degradation] = field(default_factory=list)
     version: str = ""
 
@@ -304,19 +290,20 @@ class Compacted:
 
     outcome: str = ""
     reason: str = ""
-    message: Optional[ChatMessage] = None
+    message: ChatMessage = field(default_factory=ChatMessage)
     first_kept_id: str = ""
 
 
-def read(kind: Type[T], value: Mapping[str, Any]) -> T:
+def read(kind: Callable[..., T], value: Mapping[str, Any]) -> T:
     """Returns an object of JSON as a record, whose names are in snake_case. Members that it does not have are left out."""
-    types = _types(kind)
+    types = _types_of(kind)
     given = {_name(name): v for name, v in value.items()}
     return kind(**{name: _value(types[name], v) for name, v in given.items() if name in types and v is not None})
 
 
 @functools.lru_cache(None)
-def _types(kind: type) -> Dict[str, Any]:
+def _types_of(kind: Any) -> Dict[str, Any]:
+    """Returns the types of the fields of a record."""
     return typing.get_type_hints(kind)
 
 
@@ -327,10 +314,10 @@ def _name(name: str) -> str:
 
 def _value(kind: Any, value: Any) -> Any:
     """Returns a value of JSON as one of a type: a record, records, or what it is."""
-    inner = next((k for k in typing.get_args(kind) if dataclasses.is_dataclass(k)), kind)
-    if not dataclasses.is_dataclass(inner):
+    record: Any = next((k for k in (kind, *typing.get_args(kind)) if dataclasses.is_dataclass(k)), None)
+    if record is None:
         return value
-    return [read(inner, v) for v in value] if isinstance(value, list) else read(inner, value)  # type: ignore[type-var]
+    return [read(record, v) for v in value] if isinstance(value, list) else read(record, value)
 
 
 def write(value: Any) -> Any:

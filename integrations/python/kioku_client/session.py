@@ -184,12 +184,8 @@ class Session:
         for part in all_parts:
             if len(all_parts) > 1:  # the service ends what it has: this part, and no others
                 self._call("POST /v1/flush:check", part, heartbeat=True)
-            _add_end(done, self._end_part(part))
+            _add_end(done, read(FlushOutcome, self._call("POST /v1/sessions:end", part, timeout=_MODEL_TIMEOUT)))
         return done
-
-    def _end_part(self, part: Sequence[ChatMessage]) -> FlushOutcome:
-        """Ends the session as if it had a part of the messages and no others."""
-        return read(FlushOutcome, self._call("POST /v1/sessions:end", part, timeout=_MODEL_TIMEOUT))
 
     def _flush_part(self, part: Sequence[ChatMessage]) -> Sequence[StoredNote]:
         """Has the model of the service store what is worth keeping of a part of the messages."""
@@ -229,7 +225,7 @@ class Session:
         """Returns the expected tokens of the next request; 0 if the service is to estimate them."""
         if not self._tokens:
             return 0
-        return self._tokens + sum(len(m.text.encode()) // 3 for m in self._messages[self._counted:])
+        return self._tokens + sum(len(clean(m.text).encode()) // 3 for m in self._messages[self._counted:])
 
     def _sent(self) -> List[ChatMessage]:
         """Returns the messages with the last summary in place of those that it is made of."""

@@ -1,7 +1,7 @@
 // Memory for the Claude Agent SDK: tools, recall, and conversations that are stored before they are compacted and when they end.
 import {Server} from '@modelcontextprotocol/sdk/server/index.js';
 import {CallToolRequestSchema, ListToolsRequestSchema} from '@modelcontextprotocol/sdk/types.js';
-import {RecentSessions} from '../recent.js';
+import {recentSessions} from '../recent.js';
 import {appendTool} from '../tools.js';
 import {recallBlock, warn} from '../turn.js';
 import {readTranscriptFile} from './claude-transcript.js';
@@ -47,7 +47,7 @@ class Conversations {
   #onError;
 
   constructor(kioku, options, onError) {
-    this.#sessions = new RecentSessions((id) => kioku.session(`claude-code-${id}`, {...options, onError})); // the name in Kioku's own hooks
+    this.#sessions = recentSessions((id) => kioku.session(`claude-code-${id}`, {...options, onError})); // the name in Kioku's own hooks
     this.#onError = onError;
   }
 

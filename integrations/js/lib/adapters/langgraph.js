@@ -2,7 +2,7 @@
 import {AIMessage, HumanMessage, SystemMessage, ToolMessage} from '@langchain/core/messages';
 import {tool} from '@langchain/core/tools';
 import {sourceOf} from '../messages.js';
-import {RecentSessions} from '../recent.js';
+import {recentSessions} from '../recent.js';
 import {prepareTurn, readMessages} from '../turn.js';
 
 export {KiokuStore} from './langgraph-store.js';
@@ -22,7 +22,7 @@ export async function memoryTools(kioku, options) {
  * messages. The state of the graph stays as it is. The session of a thread has the name of its thread_id, which each call has to give.
  */
 export function preModelHook(kioku, options) {
-  const sessions = new RecentSessions((id) => kioku.session(id, options));
+  const sessions = recentSessions((id) => kioku.session(id, options));
   return async ({messages}, config) => {
     const id = config?.configurable?.thread_id;
     if (id === undefined || id === '') throw new TypeError('preModelHook keeps a session for each thread: invoke the graph with {configurable: {thread_id}}');

@@ -19,7 +19,7 @@ from typing import Any, Deque, Dict, List, Optional
 from claude_agent_sdk import ClaudeAgentOptions, HookContext, HookMatcher, SdkMcpTool, create_sdk_mcp_server
 from claude_agent_sdk.types import HookInput, HookJSONOutput
 
-from kioku_client import ChatMessage, Kioku, KiokuError, MemoryTool, Session, memory_tools
+from kioku_client import ChatMessage, Kioku, KiokuError, MemoryTool, Session, clean, memory_tools
 from kioku_client.tools import APPEND
 
 # What the names of the tools begin with.
@@ -148,7 +148,7 @@ def _message(line: str) -> Optional[ChatMessage]:
     said = entry.get("message") if isinstance(entry, dict) else None
     if not isinstance(said, dict) or entry.get("type") not in ("user", "assistant") or entry["type"] != said.get("role"):
         return None
-    text = _text(said.get("content"))
+    text = clean(_text(said.get("content")))
     if not isinstance(entry.get("uuid"), str) or not text.strip() or _is_inserted(text) or any(entry.get(sign) for sign in _NOT_SAID):
         return None
     return ChatMessage(id=entry["uuid"], role=entry["type"], text=text)

@@ -72,6 +72,12 @@ export class Daemon {
   }
 }
 
+/** Returns an answer of a scripted model that waits until what was stored can be found. */
+export const indexed = (client, answer) => async (...args) => {
+  await client.sync();
+  return answer(...args);
+};
+
 /** Does something ten minutes ago. */
 export async function earlier(run) {
   const {now} = Date;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Daemon, earlier} from '../daemon.js';
+import {Daemon, earlier, indexed} from '../daemon.js';
 
 const ai = await import('ai').catch(() => undefined);
 const skip = ai ? false : 'the package ai is not installed';
@@ -14,7 +14,7 @@ function scripted(...answers) {
   const requests = [];
   const model = new MockLanguageModelV4({doGenerate: async (request) => {
     requests.push(request);
-    const content = answers[Math.min(requests.length, answers.length) - 1](request);
+    const content = await answers[Math.min(requests.length, answers.length) - 1](request);
     const usage = {inputTokens: {total: 1}, outputTokens: {total: 1}};
     return {content, finishReason: {unified: content.some((c) => c.type === 'tool-call') ? 'tool-calls' : 'stop'}, usage, warnings: []};
   }});
@@ -25,9 +25,10 @@ const call = (toolName, input) => () => [{type: 'tool-call', toolCallId: `c-${to
 
 test('Vercel AI SDK: the model stores and finds notes with the memory tools', {skip}, async (t) => {
   const daemon = await Daemon.start(t);
+  const kioku = daemon.connect(t);
   const {model, requests} = scripted(call('memory_append', {text: 'The cellar key is under the third stone.'}),
-    call('memory_search', {query: 'cellar key'}), call('memory_search', {query: 'x', colour: 'red'}), text('Under the third stone.'));
-  const {text: answer} = await ai.generateText({model, prompt: 'Where is the key?', tools: await memoryTools(daemon.connect(t)), stopWhen: ai.stepCountIs(5)});
+    indexed(kioku, call('memory_search', {query: 'cellar key'})), call('memory_search', {query: 'x', colour: 'red'}), text('Under the third stone.'));
+  const {text: answer} = await ai.generateText({model, prompt: 'Where is the key?', tools: await memoryTools(kioku), stopWhen: ai.stepCountIs(5)});
   assert.equal(answer, 'Under the third stone.');
   assert.match(daemon.notes(), /third stone\..*from=agent/s);
   const results = requests.at(-1).prompt.filter((m) => m.role === 'tool').map((m) => m.content[0].output);

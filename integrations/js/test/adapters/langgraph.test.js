@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {Daemon, earlier} from '../daemon.js';
+import {Daemon, earlier, indexed} from '../daemon.js';
 
 const graph = await import('@langchain/langgraph').catch(() => undefined);
 const skip = graph ? false : 'the package @langchain/langgraph is not installed';
@@ -30,7 +30,7 @@ class Scripted extends BaseChatModel {
 
   async _generate(messages) {
     this.requests.push(messages);
-    const message = new AIMessage(this.answer(messages, this.tools, this.requests.length));
+    const message = new AIMessage(await this.answer(messages, this.tools, this.requests.length));
     return {generations: [{text: message.text, message}]};
   }
 }
@@ -39,10 +39,11 @@ const call = (name, args) => ({content: '', tool_calls: [{id: `c${made++}`, name
 
 test('LangGraph: the model stores and finds notes with the memory tools', {skip}, async (t) => {
   const daemon = await Daemon.start(t);
-  const llm = new Scripted((messages, tools, n) => [
+  const kioku = daemon.connect(t);
+  const llm = new Scripted(indexed(kioku, (messages, tools, n) => [
     call('memory_append', {text: 'The cellar key is under the third stone.'}), call('memory_search', {query: 'cellar key'}),
-    call('memory_search', {query: 'x', colour: 'red'}), 'Under the third stone.'][n - 1]);
-  const agent = createReactAgent({llm, tools: await memoryTools(daemon.connect(t))});
+    call('memory_search', {query: 'x', colour: 'red'}), 'Under the third stone.'][n - 1]));
+  const agent = createReactAgent({llm, tools: await memoryTools(kioku)});
   const {messages} = await agent.invoke({messages: [new HumanMessage('Where is the key?')]});
   assert.equal(messages.at(-1).text, 'Under the third stone.');
   assert.match(daemon.notes(), /third stone\..*from=agent/s);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Daemon, earlier} from '../daemon.js';
+import {Daemon, earlier, indexed} from '../daemon.js';
 import {ScriptedModel} from '../scripted.js';
 
 const agents = await import('@openai/agents').catch(() => undefined);
@@ -13,7 +13,7 @@ function scripted(...answers) {
   const requests = [];
   const getResponse = async (request) => {
     requests.push(structuredClone({input: request.input, instructions: request.systemInstructions, tools: request.tools}));
-    return {usage: new agents.Usage(), output: answers[Math.min(requests.length, answers.length) - 1](request), responseId: `r${requests.length}`};
+    return {usage: new agents.Usage(), output: await answers[Math.min(requests.length, answers.length) - 1](request), responseId: `r${requests.length}`};
   };
   return {model: {getResponse, getStreamedResponse() { throw new Error('not streamed'); }}, requests};
 }
@@ -22,9 +22,10 @@ const calls = (...made) => () => made.map(([name, input], i) => ({type: 'functio
 
 test('OpenAI Agents SDK: the model stores and finds notes with the memory tools', {skip}, async (t) => {
   const daemon = await Daemon.start(t);
+  const kioku = daemon.connect(t);
   const {model, requests} = scripted(calls(['memory_append', {text: 'The cellar key is under the third stone.'}]),
-    calls(['memory_search', {query: 'cellar key'}], ['memory_search', {query: 'x', colour: 'red'}]), text('Under the third stone.'));
-  const agent = new agents.Agent({name: 'a', model, tools: await memoryTools(daemon.connect(t))});
+    indexed(kioku, calls(['memory_search', {query: 'cellar key'}], ['memory_search', {query: 'x', colour: 'red'}])), text('Under the third stone.'));
+  const agent = new agents.Agent({name: 'a', model, tools: await memoryTools(kioku)});
   const result = await agents.run(agent, 'Where is the key?');
   assert.equal(result.finalOutput, 'Under the third stone.');
   assert.match(daemon.notes(), /third stone\..*from=agent/s);

@@ -1,6 +1,5 @@
-"""Tests of the programs in the README and in docs/agent.md, each in a process of its own."""
+"""Tests of the programs in the README, each in a process of its own."""
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -10,13 +9,14 @@ from tests.daemon import REPOSITORY, DaemonTest
 from tests.scripted import ScriptedServer
 
 PACKAGE = REPOSITORY / "integrations/python"
+PROGRAMS = re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
 
 
-class TestDocs(DaemonTest):
+class TestReadme(DaemonTest):
     """A program finds the service by the state folder alone."""
 
     def test_the_first_example_of_the_readme_finds_its_note(self) -> None:
-        self.assertIn("Mia drinks green tea.", self.run_program(program(PACKAGE / "README.md")))
+        self.assertIn("Mia drinks green tea.", self.run_program(PROGRAMS[0]))
 
     def test_the_loop_of_ones_own_remembers(self) -> None:
         try:
@@ -25,7 +25,7 @@ class TestDocs(DaemonTest):
             self.skipTest("%s: pip install openai" % e)
         model = ScriptedServer()
         self.addCleanup(model.close)
-        loop = program(REPOSITORY / "docs/agent.md").partition("print(turn(")[0]
+        loop = PROGRAMS[1].partition("print(turn(")[0]
         said = self.talk(model, loop, "remember The cellar key is under the third stone.", "My dentist appointment is on 2026-03-09.")
         self.assertEqual(said, "Done.\nok\n")
         self.assertIn("from=agent", self.daemon.notes())
@@ -47,11 +47,6 @@ class TestDocs(DaemonTest):
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.stderr, "")
         return done.stdout
-
-
-def program(path: pathlib.Path) -> str:
-    """Returns the first program in Python of a document."""
-    return str(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)[0])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 package op
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -200,7 +201,7 @@ func (o Op[In, Out]) Call(ctx context.Context, conn http.RoundTripper, in In) (o
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return out, errors.Join(memory.ErrUnreachable, err)
+		return out, cmp.Or(ctx.Err(), errors.Join(memory.ErrUnreachable, err))
 	}
 	return out, unmarshal(body, &out)
 }
@@ -230,6 +231,8 @@ func (s Stream[In, Out]) Open(ctx context.Context, conn http.RoundTripper, in In
 			var out Out
 			if err == nil {
 				err = partOf(line, &out)
+			} else {
+				err = cmp.Or(ctx.Err(), err)
 			}
 			if !yield(out, err) || err != nil {
 				return

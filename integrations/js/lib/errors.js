@@ -1,15 +1,11 @@
-/** What is wrong with a call, and what to do about it. */
+/** What is wrong with a call, and what to do about it. index.d.ts says what its fields are. */
 export class KiokuError extends Error {
   constructor(message, {code, reason = '', fields = [], retryAfterSeconds = 0, cause}) {
     super(message, {cause});
     this.name = 'KiokuError';
-    /** Kind of the error, such as `NOT_FOUND`. */
     this.code = code;
-    /** Stable name of the error, such as `CONFLICT` or `READ_ONLY`; empty for an error without one. */
     this.reason = reason;
-    /** Fields of the request that are wrong. */
     this.fields = fields;
-    /** Seconds until the next attempt can succeed; 0 if that is not known. */
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

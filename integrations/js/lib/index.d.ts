@@ -97,13 +97,8 @@ export interface SearchAnswer {
   withheldCount?: number;
 }
 
-export interface IndexStats {
-  generation: number;
-  fileCount: number;
-  chunkCount: number;
-  pendingFileCount: number;
-  lastSyncTime?: string;
-}
+/** How far the index has followed the files. */
+export type IndexStats = {generation: number; fileCount: number; chunkCount: number; pendingFileCount: number; lastSyncTime?: string};
 
 /** Lines of a file. */
 export interface Excerpt {
@@ -117,13 +112,17 @@ export interface Excerpt {
   nextLine: number;
 }
 
-export interface AppendOptions extends ForAgent {
+export interface WriteOptions extends ForAgent {
+  /** Who writes: "agent" unless it is set. */
+  source?: 'user' | 'agent' | 'tool';
+  /** Keeps passwords and keys of known shapes, in whose places references are written otherwise. */
+  keepSecrets?: boolean;
+}
+
+export interface AppendOptions extends WriteOptions {
   target?: 'daily' | 'long_term' | 'group';
   category?: string;
   idempotencyKey?: string;
-  /** Who writes: "agent" unless it is set. */
-  source?: 'user' | 'agent' | 'tool';
-  keepSecrets?: boolean;
   origin?: Origin;
   session?: string;
 }
@@ -139,11 +138,9 @@ export interface Appended {
   similar?: Record<string, unknown>;
 }
 
-export interface UpdateOptions extends ForAgent {
+export interface UpdateOptions extends WriteOptions {
   path?: string;
   reason?: string;
-  source?: 'user' | 'agent' | 'tool';
-  keepSecrets?: boolean;
 }
 
 export interface Updated {

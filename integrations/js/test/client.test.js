@@ -93,7 +93,8 @@ test('a connection that the service ends, and certificates that do not fit, say 
   const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
   execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', cert, '-days', '2',
     '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'], {stdio: 'ignore'});
-  const plain = createServer((socket) => socket.once('data', () => socket.destroy()));
+  let requests = 0;
+  const plain = createServer((socket) => socket.once('data', () => { requests++; socket.destroy(); }));
   const secure = createSecureServer({key: readFileSync(key), cert: readFileSync(cert), ALPNProtocols: ['http/1.1']}, () => {});
   for (const server of [plain, secure]) {
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -109,6 +110,9 @@ test('a connection that the service ends, and certificates that do not fit, say 
     });
   };
   await asked(plain, {}, /ended the connection; if it was stopped, start one: kioku serve --workspace DIR; if it speaks TLS, set KIOKU_CLIENT_CA/);
+  assert.equal(requests, 2, 'a call that is cut off is made once more');
+  await assert.rejects(connect({target: `127.0.0.1:${plain.address().port}`}).update('a', 'b'), {code: 'UNAVAILABLE'});
+  assert.equal(requests, 3, 'an update is not');
   await asked(secure, {}, /if it speaks TLS, set KIOKU_CLIENT_CA/);
   await asked(secure, {ca: cert}, /certificate.*set KIOKU_CLIENT_CA .*or use the name/i);
   assert.throws(() => connect({ca: join(folder, 'none.pem')}), /no PEM file can be read for the option ca \(or KIOKU_CLIENT_CA\): ENOENT/);

@@ -26,6 +26,9 @@ test('a 200-turn conversation with 24 planted facts in three languages, two rest
     const prepared = await session.before(messages);
     if (prepared.keep !== keep) compacted++;
     keep = prepared.keep;
+    assert.equal(prepared.messages.length, messages.length - keep + (prepared.summary ? 1 : 0));
+    assert.equal(prepared.messages.at(-1).text, messages.at(-1).text);
+    if (prepared.summary) assert.equal(prepared.messages[0].text, prepared.summary.text);
     messages.push({role: 'assistant', text: `That was turn ${turn}. Let us go on.`});
     if (!script.restarts_after.includes(turn)) continue;
     await daemon.stop(turn === script.restarts_after[0] ? 'SIGTERM' : 'SIGKILL');

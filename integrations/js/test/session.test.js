@@ -144,25 +144,6 @@ test('a program keeps the sessions that it used last', () => {
   assert.deepEqual(opened, ['a', 'b', 'c', 'b']);
 });
 
-test('a session stores memories before old messages become a summary', async (t) => {
-  const daemon = await Daemon.start(t);
-  const client = daemon.connect(t);
-  const model = new ScriptedModel(['My dentist is Dr. Aoki.']);
-  const session = client.session('first', {ask: model.ask, windowTokens: 6000, onError: fail});
-  const messages = [said('user', 'My dentist is Dr. Aoki.')];
-  let turn = await session.before(messages);
-  for (let i = 0; !turn.summary; i++) {
-    assert.ok(i < 60, 'never compacted');
-    messages.push(said('assistant', `Answer ${i}.`), said('user', `Question ${i}: ${'lorem ipsum dolor sit amet '.repeat(20)}?`));
-    turn = await session.before(messages);
-  }
-  assert.match(daemon.notes(), /My dentist is Dr\. Aoki\./);
-  assert.ok(turn.keep > 0 && turn.messages.length === messages.length - turn.keep + 1);
-  assert.equal(turn.messages[0].text, turn.summary.text);
-  assert.equal(turn.messages.at(-1).text, messages.at(-1).text);
-  assert.equal((await session.before(messages)).keep, turn.keep, 'the summary stays');
-});
-
 test('a turn goes on when the service is away, and the session with it when it is back', async (t) => {
   const daemon = await Daemon.start(t, {'SOUL.md': 'Be kind.\n'});
   const errors = [];

@@ -70,12 +70,9 @@ class Transport:
 
     def _exchange(self, method: str, path: str, body: Optional[bytes], timeout: Optional[float]) -> Dict[str, Any]:
         """Sends a request and reads the answer."""
-        headers = dict(self._headers)
-        if timeout is not None:
-            headers["Grpc-Timeout"] = "%dm" % max(1, min(timeout * 1000, 99_999_999))
         connection = self._connection(timeout)
         try:
-            connection.request(method, path, body, headers)
+            connection.request(method, path, body, self._headers)
             response = connection.getresponse()
             text = response.read()
         finally:

@@ -85,6 +85,13 @@ class TestUnreachable(unittest.TestCase):
         with self.assertRaisesRegex(kioku_client.Unreachable, "run kioku serve --workspace DIR"):
             Kioku("unix:/nowhere/kioku.sock", timeout=5).search("tea")
 
+    def test_a_call_that_is_cut_off_is_repeated_unless_it_could_change_something_twice(self) -> None:
+        with mock.patch.object(_transport.Transport, "_exchange", side_effect=[ConnectionResetError(), {"path": "a.md"}]) as exchange:
+            self.assertEqual(Kioku("unix:/k.sock").append("x").path, "a.md")
+        with mock.patch.object(_transport.Transport, "_exchange", side_effect=ConnectionResetError()) as exchange, self.assertRaises(kioku_client.Unreachable):
+            Kioku("unix:/k.sock").update("a", "b")
+        self.assertEqual(exchange.call_count, 1)
+
     def test_a_target_of_another_form_is_refused(self) -> None:
         for target in ("http://127.0.0.1:7600", "localhost", "/run/kioku.sock", "::1:7600"):
             with self.subTest(target), self.assertRaisesRegex(ValueError, "write unix:/path/of/kioku.sock or host:port"):
@@ -99,48 +106,45 @@ class TestUnreachable(unittest.TestCase):
 
 
 @unittest.skipUnless(PROGRAM.exists(), "no program kioku: run make build, or name it with KIOKU")
-class TestToken(unittest.TestCase):
-    """Over TCP a token opens the memory, and an error says what is missing."""
+class TestTCP(unittest.TestCase):
+    """Over TCP a token opens the memory, and errors say what is missing."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def serve(self, *settings: str) -> str:
+        """Starts a service that knows the token sesame, and returns its target."""
+        tokens = self.folder / "tokens.yaml"
+        tokens.write_text("tokens:\n- name: a\n  sha256: %s\n  agents: [main]\n  write: true\n" % hashlib.sha256(b"sesame").hexdigest())
+        tokens.chmod(0o600)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            target = "127.0.0.1:%d" % free.getsockname()[1]
+        self.addCleanup(Daemon("tokenFile=%s" % tokens, *settings, listen=target).remove)
+        return target
 
     def test_a_token_opens_the_memory(self) -> None:
-        with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
-            tokens = pathlib.Path(folder, "tokens.yaml")
-            tokens.write_text("tokens:\n- name: a\n  sha256: %s\n  agents: [main]\n  write: true\n" % hashlib.sha256(b"open sesame").hexdigest())
-            tokens.chmod(0o600)
-            free.bind(("127.0.0.1", 0))
-            target = "127.0.0.1:%d" % free.getsockname()[1]
-            free.close()
-            daemon = Daemon("tokenFile=%s" % tokens, listen=target)
-            self.addCleanup(daemon.remove)
-            self.assertFalse(Kioku(target, token="open sesame").append("Behind a door.").deduplicated)
-            for token in ("", "open barley"):
-                with self.subTest(token), self.assertRaisesRegex(kioku_client.Denied, "KIOKU_CLIENT_TOKEN"):
-                    Kioku(target, token=token).search("door")
+        target = self.serve()
+        self.assertFalse(Kioku(target, token="sesame").append("Behind a door.").deduplicated)
+        for token in ("", "barley"):
+            with self.subTest(token), self.assertRaisesRegex(kioku_client.Denied, "KIOKU_CLIENT_TOKEN"):
+                Kioku(target, token=token).search("door")
 
-
-@unittest.skipUnless(PROGRAM.exists() and shutil.which("openssl"), "no program kioku, or no openssl")
-class TestTLS(unittest.TestCase):
-    """With TLS the environment names the authorities, and an error says that they are missing."""
-
-    def test_the_environment_names_the_authorities(self) -> None:
-        with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
-            cert, key, tokens = (os.path.join(folder, name) for name in ("cert.pem", "key.pem", "tokens.yaml"))
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert,
-                            "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
-            pathlib.Path(tokens).write_text("tokens:\n- name: a\n  sha256: %s\n  agents: [main]\n" % hashlib.sha256(b"sesame").hexdigest())
-            os.chmod(tokens, 0o600)
-            free.bind(("127.0.0.1", 0))
-            target = "127.0.0.1:%d" % free.getsockname()[1]
-            free.close()
-            daemon = Daemon("tls.cert=" + cert, "tls.key=" + key, "tokenFile=" + tokens, listen=target)
-            self.addCleanup(daemon.remove)
-            with mock.patch.dict(os.environ, KIOKU_CLIENT_CA=cert):
-                self.assertEqual(Kioku(target, token="sesame").status().workspace, str(daemon.workspace))
-            for credentials in (None, ssl.create_default_context()):
-                with self.assertRaisesRegex(kioku_client.Unreachable, "set KIOKU_CLIENT_CA"):
-                    Kioku(target, token="sesame", credentials=credentials, timeout=5).status()
-            with mock.patch.dict(os.environ, KIOKU_CLIENT_CA=folder + "/none.pem"), self.assertRaisesRegex(ValueError, "KIOKU_CLIENT_CA: .*none.pem"):
-                Kioku(target)
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl")
+    def test_the_environment_names_the_authorities_of_tls(self) -> None:
+        cert, key = str(self.folder / "cert.pem"), str(self.folder / "key.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert,
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        target = self.serve("tls.cert=" + cert, "tls.key=" + key)
+        with mock.patch.dict(os.environ, KIOKU_CLIENT_CA=cert):
+            self.assertEqual(Kioku(target, token="sesame").status().agent, "main")
+        for credentials in (None, ssl.create_default_context()):
+            with self.assertRaisesRegex(kioku_client.Unreachable, "set KIOKU_CLIENT_CA"):
+                Kioku(target, token="sesame", credentials=credentials, timeout=5).status()
+        with mock.patch.dict(os.environ, KIOKU_CLIENT_CA=cert + ".none"), self.assertRaisesRegex(ValueError, "KIOKU_CLIENT_CA: .*pem.none"):
+            Kioku(target)
 
 
 class TestTarget(unittest.TestCase):

@@ -83,8 +83,7 @@ export class Transport {
 
   /** Sends a request, and once more if that may be done and the connection ends before there is an answer. */
   async #sent(request, body, again) {
-    const headers = {host: 'localhost', ...this.#token && {authorization: `Bearer ${this.#token}`}, ...body && {'content-type': 'application/json', 'content-length': body.length}};
-    if (this.#to.hostname) delete headers.host; // it is the one of the address
+    const headers = {...this.#token && {authorization: `Bearer ${this.#token}`}, ...body && {'content-type': 'application/json', 'content-length': body.length}};
     for (;;) {
       try {
         return await exchange(this.#request, {...this.#to, agent: this.#agent, headers, ...request}, body);

@@ -103,7 +103,35 @@ func decodeBody(r *http.Request, in reflect.Value) error {
 	case countElements(body) > maxElements:
 		return problem("body", "has more than %d elements; send less at a time", maxElements)
 	}
-	return unmarshalStrict(body, in)
+	return unmarshalStrict(inSnake(body, fieldsOf(in)), in)
+}
+
+// inSnake returns a body whose members are called as they are here: max_results may be written maxResults, as in the contract of
+// memory_search.
+func inSnake(body []byte, fields map[string]reflect.Value) []byte {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return body // which is refused
+	}
+	changed := false
+	for name, value := range members {
+		own := snake(name)
+		_, known := fields[name]
+		_, isOwn := fields[own]
+		_, twice := members[own]
+		if !known && isOwn && !twice {
+			delete(members, name)
+			members[own], changed = value, true
+		}
+	}
+	if !changed {
+		return body
+	}
+	renamed, err := json.Marshal(members)
+	if err != nil {
+		return body
+	}
+	return renamed
 }
 
 // countElements returns the number of elements and members of JSON, and of its objects and arrays.

@@ -234,3 +234,28 @@ func TestOpenAPIDescribesOperations(t *testing.T) {
 		}
 	}
 }
+
+// A member of a body may be written in camelCase, as the contract of memory_search has it; one that is there twice is refused.
+func TestOperationTakesMembersInCamelCase(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	fail := func(w http.ResponseWriter, _ *http.Request, err error) { httpapi.WriteError(w, err) }
+	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, _ op.About, _ any, run func(context.Context) error) {
+		if err := run(r.Context()); err != nil {
+			fail(w, r, err)
+		}
+	}, fail, add)
+	for body, want := range map[string]string{
+		`{"maxResults": 3, "kinds": ["maxResults"]}`: `"max_results":3,"kinds":["maxResults"]`,
+		`{"maxResults": 3, "max_results": 4}`:        `maxResults`,
+		`{"maxresultsx": 3}`:                         `is no member of this request`,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/tags/tea", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s", body, w.Body)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func (a *app) backupCmd() *cobra.Command {
 func (a *app) backupVerifyCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE", Short: "Check that a backup is whole", Args: cobra.ExactArgs(1),
-		Long: "Compare every file of a backup with its checksum, and check the embeddings and what is derived. Nothing is restored.",
+		Long: "Read all of a backup, whose checksum tells damage, and check the embeddings and what is derived. Nothing is restored.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := metered(a, func(p progress) (*backup.Manifest, error) { return backup.Verify(cmd.Context(), args[0], p) })
 			if err != nil {

@@ -1,10 +1,10 @@
 package backup
 
 import (
+	"archive/tar"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// format and version of the manifests that this program writes.
+	// format and version of the manifests that this program writes. Version 1 listed the other entries with their checksums.
 	format  = "kioku-backup"
-	version = 1
+	version = 2
 
 	// embeddingsName and derivedName are the entries of the embeddings and of what is derived, and manifestName the last entry. Backups of
 	// earlier versions have the index too, which is not read: it is made again from the notes.
@@ -48,7 +48,7 @@ var ErrUnsafe = errors.New("it is no backup of kioku, and is not unpacked")
 type Manifest struct {
 	// Format is "kioku-backup".
 	Format string `json:"format"`
-	// Version of the format, 1.
+	// Version of the format.
 	Version int `json:"version"`
 	// Kioku is the version of the program that wrote the backup.
 	Kioku string `json:"kioku"`
@@ -58,57 +58,40 @@ type Manifest struct {
 	Workspace string `json:"workspace"`
 	// Time is when it was written.
 	Time time.Time `json:"time"`
-	// Files are the other entries of the archive.
-	Files []File `json:"files"`
 	// LeftOut are the paths of indexed files that the backup does not contain, because they are outside of the workspace, or could
 	// not be read.
 	LeftOut []string `json:"leftOut,omitempty"`
-}
 
-// File is an entry of a backup.
-type File struct {
-	// Name of the entry, with slashes.
-	Name string `json:"name"`
-	// Bytes is the size.
-	Bytes int64 `json:"bytes"`
-	// SHA256 of the content, in hexadecimal.
-	SHA256 string `json:"sha256"`
-	// Modified is the modification time.
-	Modified time.Time `json:"modified"`
-	// Mode are the permissions.
-	Mode fs.FileMode `json:"mode"`
+	// entries are the others of the archive.
+	entries []*tar.Header
 }
 
 // Notes returns the number of notes.
-func (m *Manifest) Notes() int { return m.count(notesFolder) }
+func (m *Manifest) Notes() int { return len(m.below(notesFolder)) }
 
 // AgentFiles returns the number of files of sessions and flushes.
-func (m *Manifest) AgentFiles() int { return m.count(agentFolder) }
+func (m *Manifest) AgentFiles() int { return len(m.below(agentFolder)) }
 
 // Bytes returns the sum of all sizes.
 func (m *Manifest) Bytes() (n int64) {
-	for _, f := range m.Files {
-		n += f.Bytes
+	for _, h := range m.entries {
+		n += h.Size
 	}
 	return n
 }
 
-func (m *Manifest) count(folder string) (n int) {
-	for _, f := range m.Files {
-		if strings.HasPrefix(f.Name, folder) {
-			n++
-		}
-	}
-	return n
+// below returns the entries of a folder.
+func (m *Manifest) below(folder string) []*tar.Header {
+	return slices.DeleteFunc(slices.Clone(m.entries), func(h *tar.Header) bool { return !strings.HasPrefix(h.Name, folder) })
 }
 
 // parseManifest reads a manifest and checks it.
 func parseManifest(data []byte) (*Manifest, error) {
 	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil || m.Format != format || m.Version == version && kioku.CheckAgent(m.Agent) != nil {
+	if err := json.Unmarshal(data, &m); err != nil || m.Format != format || m.Version <= version && kioku.CheckAgent(m.Agent) != nil {
 		return nil, fmt.Errorf("%w: its manifest cannot be read", ErrUnsafe)
 	}
-	if m.Version != version {
+	if m.Version > version {
 		return nil, fmt.Errorf("the backup has version %d and this program reads version %d; update kioku", m.Version, version)
 	}
 	return &m, nil
@@ -130,21 +113,4 @@ func checkName(name string) error {
 func isNoteName(path string) bool {
 	known := text.MarkdownExtension(path) != "" || chunker.KindOf(path) == chunker.DailyLog
 	return known && !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.")
-}
-
-// compare returns an error if the entries of an archive are not those that its manifest lists.
-func (m *Manifest) compare(found []File) error {
-	byName := map[string]File{}
-	for _, f := range found {
-		byName[f.Name] = f
-	}
-	if len(found) != len(m.Files) {
-		return fmt.Errorf("the backup is damaged: it has %d files and should have %d", len(found), len(m.Files))
-	}
-	for _, want := range m.Files {
-		if got, ok := byName[want.Name]; !ok || got.Bytes != want.Bytes || got.SHA256 != want.SHA256 {
-			return fmt.Errorf("the backup is damaged: %s is not as it was when the backup was written", want.Name)
-		}
-	}
-	return nil
 }

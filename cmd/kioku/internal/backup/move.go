@@ -1,9 +1,9 @@
 package backup
 
 import (
+	"archive/tar"
+	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,23 +16,18 @@ import (
 	"kioku/internal/files"
 )
 
-// sameContent reports whether the file at path is that of a backup, and whether there is anything at path.
-func sameContent(root *os.Root, path string, f File) (same, exists bool) {
+// sameContent reports whether the file at a path is the one that was unpacked to from, and whether there is anything at the path.
+func sameContent(root *os.Root, path, from string, h *tar.Header) (same, exists bool) {
 	info, err := root.Lstat(path)
 	if err != nil {
 		return false, !errors.Is(err, fs.ErrNotExist)
 	}
-	if !info.Mode().IsRegular() || info.Size() != f.Bytes {
+	if !info.Mode().IsRegular() || info.Size() != h.Size {
 		return false, true
 	}
-	file, err := root.Open(path)
-	if err != nil {
-		return false, true
-	}
-	defer file.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, file)
-	return err == nil && hex.EncodeToString(sum.Sum(nil)) == f.SHA256, true
+	is, errIs := root.ReadFile(path)
+	was, errWas := os.ReadFile(from)
+	return errIs == nil && errWas == nil && bytes.Equal(is, was), true
 }
 
 // checkFolders returns an error if a folder above a path can contain no note: it is no folder, or a link out of the workspace or to
@@ -59,12 +54,12 @@ func checkFolders(root *os.Root, path string) error {
 }
 
 // placeNote copies a file to the path rel of a folder, where no file may be, with its time and permissions.
-func placeNote(root *os.Root, from, rel string, f File) error {
+func placeNote(root *os.Root, from, rel string, h *tar.Header) error {
 	if err := root.MkdirAll(path.Dir(rel), 0o755); err != nil {
 		return err
 	}
 	temp := path.Join(path.Dir(rel), ".kioku-"+rand.Text()+".tmp")
-	err := copyInto(root, from, temp, f)
+	err := copyInto(root, from, temp, h)
 	if err == nil {
 		err = root.Link(temp, rel)
 	}
@@ -78,13 +73,13 @@ func placeNote(root *os.Root, from, rel string, f File) error {
 }
 
 // copyInto copies a file into a folder, with its time and its permissions, but for that to run it.
-func copyInto(root *os.Root, from, rel string, f File) error {
+func copyInto(root *os.Root, from, rel string, h *tar.Header) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := root.OpenFile(rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.Mode&0o666|0o600) // as far as the umask permits
+	out, err := root.OpenFile(rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fs.FileMode(h.Mode)&0o666|0o600) // as far as the umask permits
 	if err != nil {
 		return err
 	}
@@ -93,7 +88,7 @@ func copyInto(root *os.Root, from, rel string, f File) error {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
-		err = root.Chtimes(rel, f.Modified, f.Modified)
+		err = root.Chtimes(rel, h.ModTime, h.ModTime)
 	}
 	return err
 }
@@ -113,7 +108,7 @@ func move(from, to string) error {
 		return err
 	}
 	defer root.Close()
-	if err := copyInto(root, from, filepath.Base(to), File{Mode: info.Mode(), Modified: info.ModTime()}); err != nil {
+	if err := copyInto(root, from, filepath.Base(to), &tar.Header{Mode: int64(info.Mode().Perm()), ModTime: info.ModTime()}); err != nil {
 		return err
 	}
 	if err := files.SyncFolder(root, "."); err != nil {

@@ -5,8 +5,6 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"kioku/cmd/kioku/internal/disk"
 	derived "kioku/derive/store"
 	"kioku/vectors"
 )
 
-// Verify reads a whole backup, compares every file with the manifest, and checks the embeddings and what is derived in it. It returns what is wrong as an error. progress is as in [Source].
+// Verify reads a whole backup, and checks the embeddings and what is derived in it. It returns what is wrong as an error. progress is as
+// in [Source].
 func Verify(ctx context.Context, archive string, progress func(phase string, done, total int64)) (*Manifest, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(archive), ".kioku-verify-")
 	if errors.Is(err, fs.ErrPermission) || err != nil && strings.Contains(err.Error(), "read-only") {
@@ -31,61 +31,49 @@ func Verify(ctx context.Context, archive string, progress func(phase string, don
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(name string) bool { return slices.Contains(databaseNames, name) }}
-	return u.verified(archive)
+	return unpack(ctx, archive, dir, func(name string) bool { return slices.Contains(databaseNames, name) }, progress)
 }
 
-// unpack writes a backup into a folder, and verifies it.
-func unpack(ctx context.Context, archive, dir string, progress func(phase string, done, total int64)) (*Manifest, error) {
-	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(name string) bool { return name != indexName }}
-	return u.verified(archive)
-}
-
-// unpacker reads an archive once.
-type unpacker struct {
-	ctx context.Context // of the call that reads
-	dir string
-	// wanted says which files are written into dir; the others are only read.
-	wanted   func(name string) bool
-	progress func(phase string, done, total int64)
-
-	found    []File
-	names    map[string]bool
-	manifest *Manifest
-	// room is how many bytes may still be written.
-	room int64
-}
-
-// verified reads the archive and checks all of it.
-func (u *unpacker) verified(archive string) (*Manifest, error) {
-	err := u.read(archive)
+// unpack reads a whole backup, checks it, and writes the files that are wanted into a folder.
+func unpack(ctx context.Context, archive, dir string, wanted func(name string) bool, progress func(phase string, done, total int64)) (*Manifest, error) {
+	u := &unpacker{dir: dir, wanted: wanted, names: map[string]bool{}}
+	err := u.read(ctx, archive, progress)
 	if err == nil && u.manifest == nil {
 		err = errors.New("the backup is not whole: its end is missing")
 	}
 	if err == nil {
-		err = u.manifest.compare(u.found)
-	}
-	if err == nil {
-		err = u.checkDatabases()
+		progress("check", 0, -1)
+		err = u.checkDatabases(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", archive, err)
 	}
+	u.manifest.entries = u.entries
 	return u.manifest, nil
 }
 
+// unpacker reads an archive once.
+type unpacker struct {
+	dir string
+	// wanted says which files are written into dir; the others are only read.
+	wanted func(name string) bool
+
+	entries  []*tar.Header
+	names    map[string]bool
+	manifest *Manifest
+}
+
 // checkDatabases checks the embeddings and what is derived, which were unpacked.
-func (u *unpacker) checkDatabases() error {
-	u.progress("check", 0, -1)
+func (u *unpacker) checkDatabases(ctx context.Context) error {
 	var found []string
-	cache, err := vectors.Open(u.ctx, filepath.Join(u.dir, embeddingsName), vectors.Options{ReadOnly: true})
+	cache, err := vectors.Open(ctx, filepath.Join(u.dir, embeddingsName), vectors.Options{ReadOnly: true})
 	if err == nil {
-		_, found, err = cache.Check(u.ctx, func(time.Duration) error { return u.ctx.Err() })
+		_, found, err = cache.Check(ctx, func(time.Duration) error { return ctx.Err() })
 		err = errors.Join(err, cache.Close())
 	}
 	if err == nil {
 		var more []string
-		more, err = derived.New(filepath.Join(u.dir, derivedName), "", derived.Options{ReadOnly: true}).Check(u.ctx, false)
+		more, err = derived.New(filepath.Join(u.dir, derivedName), "", derived.Options{ReadOnly: true}).Check(ctx, false)
 		found = append(found, more...)
 	}
 	if err == nil && len(found) > 0 {
@@ -94,23 +82,11 @@ func (u *unpacker) checkDatabases() error {
 	if err != nil {
 		return fmt.Errorf("what the backup has of embeddings and derived answers: %w", err)
 	}
-	return dropLogs(u.dir)
-}
-
-// dropLogs removes what checking has left beside the databases.
-func dropLogs(dir string) error {
-	for _, name := range databaseNames {
-		for _, suffix := range []string{"-wal", "-shm"} {
-			if err := os.Remove(filepath.Join(dir, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
 	return nil
 }
 
 // read reads all entries.
-func (u *unpacker) read(archive string) error {
+func (u *unpacker) read(ctx context.Context, archive string, progress func(phase string, done, total int64)) error {
 	info, err := os.Stat(archive)
 	if err != nil {
 		return err
@@ -123,12 +99,10 @@ func (u *unpacker) read(archive string) error {
 		return err
 	}
 	defer f.Close()
-	counted := &countingReader{r: contextReader{u.ctx, f}, each: func(n int64) { u.progress("read", n, info.Size()) }}
-	z, err := gzip.NewReader(bufio.NewReader(counted))
+	z, err := gzip.NewReader(bufio.NewReader(&disk.Reader{Context: ctx, From: f, Each: func(n int64) { progress("read", n, info.Size()) }}))
 	if err != nil {
 		return fmt.Errorf("%w: it is no tar.gz", ErrUnsafe)
 	}
-	u.names, u.room = map[string]bool{}, freeBytes(u.dir)
 	for t := tar.NewReader(z); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -155,14 +129,14 @@ func damaged(err error) error {
 	return fmt.Errorf("the backup is damaged or not whole: %w", err)
 }
 
-// entry reads one entry.
+// entry reads one entry, and writes it if it is wanted.
 func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 	switch {
 	case u.manifest != nil:
 		return fmt.Errorf("%w: it has something behind its manifest", ErrUnsafe)
 	case h.Typeflag != tar.TypeReg:
 		return fmt.Errorf("%w: its entry %q is no regular file", ErrUnsafe, h.Name)
-	case len(u.found) >= maxEntries:
+	case len(u.entries) >= maxEntries:
 		return fmt.Errorf("%w: it has more than %d entries", ErrUnsafe, maxEntries)
 	case u.names[h.Name]:
 		return fmt.Errorf("%w: it has two entries %q", ErrUnsafe, h.Name)
@@ -173,10 +147,12 @@ func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 		return err
 	}
 	u.names[h.Name] = true
-	sum := sha256.New()
-	n, err := u.content(h, io.TeeReader(r, sum))
-	u.found = append(u.found, File{Name: h.Name, Bytes: n, SHA256: hex.EncodeToString(sum.Sum(nil))})
-	return err
+	u.entries = append(u.entries, h)
+	if u.wanted(h.Name) {
+		return u.write(h, r)
+	}
+	_, err := io.Copy(io.Discard, r)
+	return damaged(err)
 }
 
 // readManifest reads the last entry.
@@ -192,44 +168,22 @@ func (u *unpacker) readManifest(h *tar.Header, r io.Reader) error {
 	return err
 }
 
-// content reads the content of an entry, and writes it if it is wanted.
-func (u *unpacker) content(h *tar.Header, r io.Reader) (int64, error) {
-	if !u.wanted(h.Name) {
-		n, err := io.Copy(io.Discard, r)
-		return n, damaged(err)
-	}
-	if u.room -= h.Size; u.room < 0 {
-		return 0, fmt.Errorf("the disk of %s has no room for the %d bytes of %s", u.dir, h.Size, h.Name)
-	}
+// write writes the content of an entry.
+func (u *unpacker) write(h *tar.Header, r io.Reader) error {
 	path := filepath.Join(u.dir, filepath.FromSlash(h.Name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return 0, err
+	if err := errors.Join(disk.CheckSpace(u.dir, h.Size), os.MkdirAll(filepath.Dir(path), 0o700)); err != nil {
+		return err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n, err := io.Copy(f, r)
+	_, err = io.Copy(f, r)
 	if err = damaged(err); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Chtimes(path, h.ModTime, h.ModTime)
 	}
-	return n, err
-}
-
-// countingReader tells how many bytes were read.
-type countingReader struct {
-	r    io.Reader
-	n    int64
-	each func(n int64)
-}
-
-// Read implements io.Reader.
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	c.each(c.n)
-	return n, err
+	return err
 }

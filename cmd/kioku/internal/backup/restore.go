@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -55,28 +56,25 @@ type Restored struct {
 // ErrNoWorkspace reports a backup of a folder that no settings name.
 var ErrNoWorkspace = errors.New("which workspace?")
 
-// InTheWayError reports what a restore would replace.
-type InTheWayError struct {
-	// Paths are the files and folders.
-	Paths []string
-}
-
-// maxNamed is the number of paths that the text of an InTheWayError has.
+// maxNamed is the number of paths in the way that an error names.
 const maxNamed = 8
 
-// Error names the first paths.
-func (e *InTheWayError) Error() string {
-	named := e.Paths[:min(len(e.Paths), maxNamed)]
+// refuse returns the error of a restore that would replace something.
+func (r *restoring) refuse() error {
+	var named []string
+	for _, p := range r.replaced[:min(len(r.replaced), maxNamed)] {
+		named = append(named, p.path)
+	}
 	more := ""
-	if n := len(e.Paths) - len(named); n > 0 {
+	if n := len(r.replaced) - len(named); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("there is something already: %s%s; nothing was changed. Restore to another --workspace and --state, or move it aside with --force",
+	return fmt.Errorf("there is something already: %s%s; nothing was changed. Restore to another --workspace and --state, or move it aside with --force",
 		strings.Join(named, ", "), more)
 }
 
-// Restore unpacks a backup, verifies it, and only then puts its files into their places. It returns an *InTheWayError, and has
-// changed nothing, if that would replace anything but equal notes. While another process has the index, it returns a
+// Restore unpacks a backup, verifies it, and only then puts its files into their places. It returns an error, and has changed
+// nothing, if that would replace anything but equal notes. While another process has the index, it returns a
 // *kioku.LockedError.
 func Restore(ctx context.Context, archive string, t Target) (*Restored, error) {
 	if err := os.MkdirAll(t.Root, 0o700); err != nil {
@@ -87,7 +85,7 @@ func Restore(ctx context.Context, archive string, t Target) (*Restored, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	m, err := unpack(ctx, archive, dir, t.Progress)
+	m, err := unpack(ctx, archive, dir, func(name string) bool { return name != indexName }, t.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +106,7 @@ type restoring struct {
 	dir, state string
 	done       *Restored
 	// notes are the names of the notes to be written.
-	notes []File
+	notes []*tar.Header
 	// replaced are the paths that are in the way.
 	replaced []inTheWay
 }
@@ -153,11 +151,7 @@ func (r *restoring) placeAll(ctx context.Context) error {
 		return err
 	}
 	if len(r.replaced) > 0 && !r.Force {
-		e := &InTheWayError{}
-		for _, p := range r.replaced {
-			e.Paths = append(e.Paths, p.path)
-		}
-		return e
+		return r.refuse()
 	}
 	if err := r.moveAside(); err != nil {
 		return err
@@ -183,6 +177,11 @@ func (r *restoring) placeAll(ctx context.Context) error {
 	return nil
 }
 
+// unpacked returns the path of an entry that was unpacked.
+func (r *restoring) unpacked(h *tar.Header) string {
+	return filepath.Join(r.dir, filepath.FromSlash(h.Name))
+}
+
 // agentDir returns the folder of the agent's sessions and flushes.
 func (r *restoring) agentDir() string { return filepath.Join(r.state, "agents", r.Agent) }
 
@@ -203,23 +202,20 @@ func (r *restoring) look() error {
 		return err
 	}
 	defer root.Close()
-	for _, f := range r.done.Manifest.Files {
-		path, ok := strings.CutPrefix(f.Name, notesFolder)
-		if !ok {
-			continue
-		}
+	for _, h := range r.done.Manifest.below(notesFolder) {
+		path := strings.TrimPrefix(h.Name, notesFolder)
 		if err := checkFolders(root, path); err != nil {
 			return err
 		}
-		same, exists := sameContent(root, path, f)
+		same, exists := sameContent(root, path, r.unpacked(h), h)
 		switch {
 		case same:
 			r.done.Same++
 			continue
 		case exists:
-			r.replaced = append(r.replaced, inTheWay{filepath.Join(r.Workspace, path), filepath.FromSlash(f.Name)})
+			r.replaced = append(r.replaced, inTheWay{filepath.Join(r.Workspace, path), filepath.FromSlash(h.Name)})
 		}
-		r.notes = append(r.notes, f)
+		r.notes = append(r.notes, h)
 	}
 	return nil
 }
@@ -249,11 +245,11 @@ func (r *restoring) placeNotes(ctx context.Context) error {
 		return err
 	}
 	defer root.Close()
-	for i, f := range r.notes {
+	for i, h := range r.notes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := placeNote(root, filepath.Join(r.dir, filepath.FromSlash(f.Name)), strings.TrimPrefix(f.Name, notesFolder), f); err != nil {
+		if err := placeNote(root, r.unpacked(h), strings.TrimPrefix(h.Name, notesFolder), h); err != nil {
 			return err
 		}
 		r.done.Notes++

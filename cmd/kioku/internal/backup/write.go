@@ -5,8 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"kioku/cmd/kioku/internal/disk"
 	"kioku/internal/files"
 )
 
@@ -53,20 +52,16 @@ func Write(ctx context.Context, path string, s Source) (*Manifest, error) {
 		Workspace: s.Workspace, Time: time.Now().UTC().Truncate(time.Second)}}
 	archive := filepath.Join(dir, rand.Text())
 	embeddings, derived := filepath.Join(dir, embeddingsName), filepath.Join(dir, derivedName)
-	if err = s.CopyEmbeddings(ctx, embeddings); err == nil {
-		err = s.CopyDerived(ctx, derived)
-	}
-	if err == nil {
-		err = w.write(archive, embeddings, derived)
-	}
-	if err == nil {
-		_, err = Verify(ctx, archive, s.Progress)
-	}
-	if err == nil {
-		err = publish(archive, path)
-	}
-	if err != nil {
-		return nil, err
+	for _, step := range []func() error{
+		func() error { return s.CopyEmbeddings(ctx, embeddings) },
+		func() error { return s.CopyDerived(ctx, derived) },
+		func() error { return w.write(archive, embeddings, derived) },
+		func() error { _, err := Verify(ctx, archive, s.Progress); return err },
+		func() error { return publish(archive, path) },
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	return w.manifest, nil
 }
@@ -217,31 +212,15 @@ func (w *writer) add(name string, r io.Reader, info fs.FileInfo) error {
 	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("back up %s: %w", name, err)
 	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w.tar, sum), contextReader{w.ctx, io.LimitReader(r, info.Size())})
+	n, err := io.Copy(w.tar, &disk.Reader{Context: w.ctx, From: io.LimitReader(r, info.Size())})
 	if err == nil && n < info.Size() {
 		err = errors.New("it became shorter while it was read; try again")
 	}
 	if err != nil {
 		return fmt.Errorf("back up %s: %w", name, err)
 	}
-	w.manifest.Files = append(w.manifest.Files, File{Name: name, Bytes: n, SHA256: hex.EncodeToString(sum.Sum(nil)),
-		Modified: info.ModTime(), Mode: info.Mode().Perm()})
+	w.manifest.entries = append(w.manifest.entries, h)
 	w.written += n
 	w.source.Progress("pack", w.written, -1)
 	return nil
-}
-
-// contextReader is a reader that ends with a context.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-// Read implements io.Reader.
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

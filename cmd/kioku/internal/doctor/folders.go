@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/modelstore"
+	"kioku/cmd/kioku/internal/disk"
 	"kioku/cmd/kioku/internal/render"
 	derived "kioku/derive/store"
 	"kioku/server"
@@ -107,7 +107,7 @@ func checkDisk(_ context.Context, s *Subject) []Finding {
 		}
 		dir = filepath.Dir(dir)
 	}
-	free, known := modelstore.FreeBytes(dir)
+	free, known := disk.FreeBytes(dir)
 	if dir == "" || !known {
 		return nil
 	}

@@ -3,6 +3,7 @@ package modelstore
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -92,32 +93,30 @@ func (a *Adder) Add(ctx context.Context, req Request) (Model, error) {
 	return a.Store.Find(name)
 }
 
-// build puts a model together in a folder of its own and gives that its name. The caller has the lock.
+// build puts a model together in a folder of its own and gives that its name. The caller has the lock. The folder of a download stays
+// if something goes wrong, so that a later Add goes on with what is there.
 func (a *Adder) build(ctx context.Context, src source, m Manifest) error {
-	dir, err := os.MkdirTemp(a.Store.dir, addingPrefix)
+	dir := filepath.Join(a.Store.dir, downloads, fmt.Sprintf("%.16x", sha256.Sum256([]byte(src.base+"@"+src.revision))))
+	if src.folder != "" {
+		dir = filepath.Join(a.Store.dir, addingPrefix+m.Name)
+		defer os.RemoveAll(dir)
+	}
+	c := &collector{adder: a, src: src, dir: filepath.Join(dir, m.Folder), manifest: &m, network: a.fetcher(filepath.Join(dir, tags))}
+	if err := errors.Join(os.MkdirAll(c.dir, 0o700), os.MkdirAll(c.network.tags, 0o700)); err != nil {
+		return fmt.Errorf("make a folder for the model: %w", err)
+	}
+	err := c.collect(ctx)
 	if err != nil {
-		return fmt.Errorf("make a folder for the model: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	files := filepath.Join(dir, m.Folder)
-	if err := os.Mkdir(files, 0o700); err != nil {
-		return fmt.Errorf("make a folder for the model: %w", err)
-	}
-	c := &collector{adder: a, src: src, dir: files, manifest: &m}
-	if err := c.collect(ctx); err != nil {
 		return err
 	}
 	a.tell(Progress{Phase: "check", Total: -1})
-	if m.Facts, err = a.Open(ctx, files, m); err != nil {
+	if m.Facts, err = a.Open(ctx, c.dir, m); err != nil {
 		return fmt.Errorf("the model cannot be used: %w", err)
 	}
-	if err := writeManifest(dir, m); err != nil {
+	if err := errors.Join(os.RemoveAll(c.network.tags), writeManifest(dir, m)); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	if err := a.Store.put(dir, m.Name); err != nil {
-		return err
-	}
-	return c.forget()
+	return a.Store.put(dir, m.Name)
 }
 
 func (a *Adder) now() time.Time {
@@ -133,12 +132,9 @@ func (a *Adder) tell(p Progress) {
 	}
 }
 
-// fetcher returns what downloads files for the store.
-func (a *Adder) fetcher() *fetcher {
-	f := &fetcher{
-		transport: a.Transport, dir: filepath.Join(a.Store.dir, downloads), progress: a.tell,
-		pause: a.Pause, stall: cmp.Or(a.Stall, stallWait),
-	}
+// fetcher returns what downloads files; it keeps their tags in a folder.
+func (a *Adder) fetcher(tags string) *fetcher {
+	f := &fetcher{transport: a.Transport, tags: tags, progress: a.tell, pause: a.Pause, stall: cmp.Or(a.Stall, stallWait)}
 	if f.transport == nil {
 		f.transport = modelhttp.NewNetwork(modelhttp.NetworkOptions{}).Transport("model download")
 	}

@@ -293,20 +293,6 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-func TestCheckSpace(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if _, known := FreeBytes(dir); !known {
-		t.Skip("the free space is not known on this system")
-	}
-	if err := checkSpace(dir, 1<<60); !errors.Is(err, ErrNoSpace) {
-		t.Errorf("%v", err)
-	}
-	if err := checkSpace(dir, 1); err != nil {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestCatalog(t *testing.T) {
 	t.Parallel()
 	for _, k := range Catalog() {

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"kioku/cmd/kioku/internal/disk"
 )
 
 // collector puts the files of one model into a folder.
@@ -21,33 +23,18 @@ type collector struct {
 	src      source
 	dir      string
 	manifest *Manifest
-	// done are downloads that are of no use once the model is added.
-	done []string
+	network  *fetcher
 }
 
 // collect gets the files from where they are.
 func (c *collector) collect(ctx context.Context) error {
-	if err := c.collectFiles(ctx); err != nil {
-		return err
-	}
-	slices.SortFunc(c.manifest.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return nil
-}
-
-func (c *collector) collectFiles(ctx context.Context) error {
+	from := c.fromRepository
 	if c.src.folder != "" {
-		return c.fromFolder(ctx)
+		from = c.fromFolder
 	}
-	return c.fromRepository(ctx)
-}
-
-// forget removes the downloads, which are in the model now.
-func (c *collector) forget() error {
-	var errs []error
-	for _, part := range c.done {
-		errs = append(errs, os.RemoveAll(part), os.RemoveAll(part+".etag"))
-	}
-	return errors.Join(errs...)
+	err := from(ctx)
+	slices.SortFunc(c.manifest.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return err
 }
 
 // fromRepository downloads the files, the small ones first.
@@ -73,32 +60,22 @@ func (c *collector) explain(ctx context.Context, name string, err error) error {
 		"model.safetensors and tokenizer.json can be used", ErrNoFile, c.src.base, name, c.src.revision)
 }
 
-// download downloads one file of a repository.
+// download downloads one file of a repository into the model.
 func (c *collector) download(ctx context.Context, folder, name, want string) error {
-	got, err := c.adder.fetcher().file(ctx, c.src.base+"/resolve/"+c.src.revision+"/"+folder+name, want)
-	if err != nil {
-		return err
-	}
-	c.done = append(c.done, got.path)
-	c.manifest.Revision = cmp.Or(got.revision, c.manifest.Revision, c.src.known.Revision)
-	return c.take(ctx, got, name, want+got.announced != "")
-}
-
-// take gives a downloaded file a second name in the model. The first stays until the model is added, so that an Add which fails
-// later need not download it again.
-func (c *collector) take(ctx context.Context, got fetched, name string, verified bool) error {
 	to := filepath.Join(c.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	if os.Link(got.path, to) != nil {
-		return c.copy(ctx, got.path, name, verified)
+	got, err := c.network.file(ctx, c.src.base+"/resolve/"+c.src.revision+"/"+folder+name, to, want)
+	if errors.Is(err, ErrNoFile) {
+		_ = os.Remove(to) // an earlier Add may have found one
 	}
-	info, err := os.Stat(to)
-	if err == nil {
-		c.manifest.Files = append(c.manifest.Files, File{Path: name, Bytes: info.Size(), SHA256: got.sha256, Verified: verified})
+	if err != nil {
+		return err
 	}
-	return err
+	c.manifest.Revision = cmp.Or(got.revision, c.manifest.Revision, c.src.known.Revision)
+	c.manifest.Files = append(c.manifest.Files, File{Path: name, Bytes: got.bytes, SHA256: got.sha256, Verified: want+got.announced != ""})
+	return nil
 }
 
 // fromFolder copies the files of the model in a folder.
@@ -108,7 +85,7 @@ func (c *collector) fromFolder(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", c.src.given, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := c.copy(ctx, files[name], name, false); err != nil {
+		if err := c.copy(ctx, files[name], name); err != nil {
 			return err
 		}
 	}
@@ -116,7 +93,7 @@ func (c *collector) fromFolder(ctx context.Context) error {
 }
 
 // copy copies a file under a name, flushes it to the disk, and records it in the manifest.
-func (c *collector) copy(ctx context.Context, from, name string, verified bool) error {
+func (c *collector) copy(ctx context.Context, from, name string) error {
 	info, err := os.Stat(from) // before it is opened: a named pipe would wait for a writer
 	if err != nil {
 		return err
@@ -129,11 +106,8 @@ func (c *collector) copy(ctx context.Context, from, name string, verified bool) 
 		return err
 	}
 	defer in.Close()
-	if err := checkSpace(c.dir, info.Size()); err != nil {
-		return err
-	}
 	to := filepath.Join(c.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+	if err := errors.Join(disk.CheckSpace(c.dir, info.Size()), os.MkdirAll(filepath.Dir(to), 0o700)); err != nil {
 		return err
 	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -141,11 +115,11 @@ func (c *collector) copy(ctx context.Context, from, name string, verified bool) 
 		return err
 	}
 	h := sha256.New()
-	reader := &countingReader{r: contextReader{ctx, in}, tell: func(n int64) { c.adder.tell(Progress{Phase: "copy", Done: n, Total: info.Size()}) }}
+	reader := &disk.Reader{Context: ctx, From: in, Each: func(n int64) { c.adder.tell(Progress{Phase: "copy", Done: n, Total: info.Size()}) }}
 	n, err := io.Copy(io.MultiWriter(out, h), reader)
 	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
-	c.manifest.Files = append(c.manifest.Files, File{Path: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil)), Verified: verified})
+	c.manifest.Files = append(c.manifest.Files, File{Path: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))})
 	return nil
 }

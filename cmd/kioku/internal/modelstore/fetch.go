@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/cmd/kioku/internal/disk"
 	"kioku/internal/modelhttp"
 )
 
@@ -33,67 +34,68 @@ const maxDownload = 8 << 30
 // ErrNoFile reports that a server does not have a file.
 var ErrNoFile = errors.New("the server has no such file")
 
+var (
+	// errTooLarge reports a file beyond the limits.
+	errTooLarge = errors.New("it is larger than any model that can be used")
+	// errUnsafe reports an address or a redirect that honest sources do not have.
+	errUnsafe = errors.New("this is not safe")
+)
+
 // errChanged reports that the file at the server is not the one of which a part was kept.
 var errChanged = errors.New("the file at the server has changed")
 
-// fetcher downloads files into a folder, and goes on with what an earlier run has left there.
+// fetcher downloads files, and goes on with what an earlier run has left of them.
 type fetcher struct {
 	transport http.RoundTripper
-	dir       string
-	progress  func(Progress)
+	// tags is the folder of the ETags of what was downloaded, by address.
+	tags     string
+	progress func(Progress)
 	// pause waits between two tries.
 	pause func(context.Context, time.Duration) error
 	// stall is how long it waits for the next bytes.
 	stall time.Duration
 }
 
-// fetched is a downloaded file.
+// fetched is a file that is downloaded.
 type fetched struct {
-	path, sha256 string
+	// path is where it goes, and tag the path of its ETag.
+	path, tag string
+	bytes     int64
+	sha256    string
 	// announced is the SHA-256 that the server has announced, empty if none; revision is the commit that it has named.
 	announced, revision string
 }
 
-// file downloads a file and returns where it is. want is its SHA-256, or empty. If the server announces one, that is checked too. A
-// download that breaks off is continued, by this call or by a later one.
-func (f *fetcher) file(ctx context.Context, address, want string) (fetched, error) {
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
-		return fetched{}, fmt.Errorf("make the folder of downloads: %w", err)
-	}
-	part := filepath.Join(f.dir, fmt.Sprintf("%.16x.part", sha256.Sum256([]byte(address))))
-	var got fetched
+// file downloads a file to a path. want is its SHA-256, or empty. If the server announces one, that is checked too. A download that breaks
+// off is continued, by this call or by a later one.
+func (f *fetcher) file(ctx context.Context, address, path, want string) (*fetched, error) {
+	got := &fetched{path: path, tag: filepath.Join(f.tags, fmt.Sprintf("%.16x", sha256.Sum256([]byte(address))))}
 	for try, reached := 1, int64(0); ; try++ {
-		size, err := f.continueFile(ctx, address, part, &got)
+		err := f.continueFile(ctx, address, got)
 		if err == nil {
 			break
 		}
-		if size > reached {
-			try, reached = 1, size
+		if got.bytes > reached {
+			try, reached = 1, got.bytes
 		}
 		if ctx.Err() != nil || !mayRetry(err) || try >= maxTries {
-			return fetched{}, fmt.Errorf("download %s: %w", shown(address), errors.Join(context.Cause(ctx), err))
+			return nil, fmt.Errorf("download %s: %w", shown(address), errors.Join(context.Cause(ctx), err))
 		}
 		if err := f.pause(ctx, time.Second<<try); err != nil {
-			return fetched{}, err
+			return nil, err
 		}
 	}
-	return f.check(ctx, address, part, want, got)
-}
-
-// check compares a downloaded file with the checksums that are known of it.
-func (f *fetcher) check(ctx context.Context, address, part, want string, got fetched) (fetched, error) {
-	sum, err := hashFile(ctx, part)
-	if err != nil {
-		return fetched{}, err
+	var err error
+	if got.sha256, err = hashFile(ctx, path); err != nil {
+		return nil, err
 	}
 	for _, known := range []string{want, got.announced} {
-		if known != "" && known != sum {
+		if known != "" && known != got.sha256 {
 			err := fmt.Errorf("%s has the SHA-256 %s, and should have %s; nothing was added: somebody has changed it, or it was damaged on "+
-				"the way. Try again, or add a folder that you trust", shown(address), sum, known)
-			return fetched{}, errors.Join(err, os.Remove(part), os.Remove(part+".etag"))
+				"the way. Try again, or add a folder that you trust", shown(address), got.sha256, known)
+			return nil, errors.Join(err, os.Remove(path), os.Remove(got.tag))
 		}
 	}
-	got.path, got.sha256 = part, sum
 	return got, nil
 }
 
@@ -103,7 +105,7 @@ func mayRetry(err error) bool {
 	if errors.As(err, &refused) {
 		return refused.status == http.StatusTooManyRequests || refused.status >= 500
 	}
-	for _, final := range []error{ErrNoFile, ErrNoSpace, modelhttp.ErrOffline, errUnsafe, errTooLarge} {
+	for _, final := range []error{ErrNoFile, disk.ErrFull, modelhttp.ErrOffline, errUnsafe, errTooLarge} {
 		if errors.Is(err, final) {
 			return false
 		}
@@ -112,32 +114,30 @@ func mayRetry(err error) bool {
 	return !errors.As(err, &ofDisk)
 }
 
-// continueFile makes one request for what is missing of a file, and returns how much of it there is then.
-func (f *fetcher) continueFile(ctx context.Context, address, part string, got *fetched) (size int64, err error) {
+// continueFile makes one request for what is missing of a file, and counts how much of it there is then.
+func (f *fetcher) continueFile(ctx context.Context, address string, got *fetched) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	have, etag := keptPart(part)
+	etag := got.kept()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return have, err
+		return err
 	}
 	req.Header.Set("User-Agent", "kioku")
 	req.Header.Set("Accept-Encoding", "identity") // lengths and ranges are those of the file
-	if have > 0 {
-		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+	if got.bytes > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", got.bytes))
 		req.Header.Set("If-Range", etag)
 	}
 	watch := time.AfterFunc(f.stall, func() { stop(fmt.Errorf("nothing came for %s", f.stall)) })
 	defer watch.Stop()
 	resp, err := f.client(got).Do(req)
-	if err != nil {
-		return have, causeOf(ctx, err)
+	if err == nil {
+		defer resp.Body.Close()
+		got.read(resp.Header)
+		err = f.keep(ctx, resp, got, func() { watch.Reset(f.stall) })
 	}
-	defer resp.Body.Close()
-	got.read(resp.Header)
-	body := &stallReader{r: resp.Body, timer: watch, wait: f.stall}
-	size, err = f.keep(resp, body, part, have)
-	return size, causeOf(ctx, err)
+	return causeOf(ctx, err)
 }
 
 // causeOf returns why a context ended, if it did, and otherwise err.
@@ -148,92 +148,82 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// keep writes the body of an answer behind what there is of a file, or in place of it.
-func (f *fetcher) keep(resp *http.Response, body io.Reader, part string, have int64) (int64, error) {
+// keep writes the body of an answer behind what there is of a file, or in place of it. alive is called with each piece.
+func (f *fetcher) keep(ctx context.Context, resp *http.Response, got *fetched, alive func()) error {
 	total := resp.ContentLength
 	switch resp.StatusCode {
 	case http.StatusOK:
-		have = 0
+		got.bytes = 0
 	case http.StatusPartialContent:
 		var first int64
-		if _, err := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-", &first); err != nil || first != have {
-			return have, errors.Join(errChanged, dropPart(part))
+		if _, err := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-", &first); err != nil || first != got.bytes {
+			return errors.Join(errChanged, got.keepTag(""))
 		}
-		total += have
+		total += got.bytes
 	case http.StatusRequestedRangeNotSatisfiable:
-		if resp.Header.Get("Content-Range") == fmt.Sprintf("bytes */%d", have) {
-			return have, nil // it was whole
+		if resp.Header.Get("Content-Range") == fmt.Sprintf("bytes */%d", got.bytes) {
+			return nil // it was whole
 		}
-		return 0, errors.Join(errChanged, dropPart(part))
+		return errors.Join(errChanged, got.keepTag(""))
 	default:
-		return have, refusal(resp)
+		return refusal(resp)
 	}
 	if total > maxDownload {
-		return have, errTooLarge
+		return errTooLarge
 	}
-	if err := checkSpace(f.dir, total-have); err != nil {
-		return have, err
+	if err := disk.CheckSpace(f.tags, total-got.bytes); err != nil {
+		return err
 	}
-	return f.write(resp, body, part, have, total)
+	begin := got.bytes
+	return got.write(resp, total, &disk.Reader{Context: ctx, From: io.LimitReader(resp.Body, maxDownload-begin+1), Each: func(n int64) {
+		alive()
+		f.progress(Progress{Phase: "download", Done: begin + n, Total: total})
+	}})
 }
 
-// write writes the body of an answer behind the first have bytes of a file.
-func (f *fetcher) write(resp *http.Response, body io.Reader, part string, have, total int64) (int64, error) {
-	if have == 0 { // not emptied: a process that was killed may have left it as a second name of an installed file
-		if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return 0, err
-		}
-	}
-	out, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY, 0o600)
+// write writes the body of an answer behind what there is of a file.
+func (g *fetched) write(resp *http.Response, total int64, body io.Reader) error {
+	out, err := os.OpenFile(g.path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return have, err
+		return err
 	}
 	defer out.Close()
-	if err := errors.Join(out.Truncate(have), keepTag(part, resp.Header.Get("ETag"))); err != nil {
-		return have, err
+	if err := errors.Join(out.Truncate(g.bytes), g.keepTag(resp.Header.Get("ETag"))); err != nil {
+		return err
 	}
-	if _, err := out.Seek(have, io.SeekStart); err != nil {
-		return have, err
+	if _, err := out.Seek(g.bytes, io.SeekStart); err != nil {
+		return err
 	}
-	counted := &countingReader{r: io.LimitReader(body, maxDownload-have+1), tell: func(n int64) {
-		f.progress(Progress{Phase: "download", Done: have + n, Total: total})
-	}}
-	n, err := io.Copy(out, counted)
-	size := have + n
+	n, err := io.Copy(out, body)
+	g.bytes += n
 	switch {
 	case err != nil:
-		return size, err
-	case size > maxDownload:
-		return size, errors.Join(errTooLarge, dropPart(part))
-	case total >= 0 && size < total:
-		return size, io.ErrUnexpectedEOF
+		return err
+	case g.bytes > maxDownload:
+		return errors.Join(errTooLarge, g.keepTag(""))
+	case total >= 0 && g.bytes < total:
+		return io.ErrUnexpectedEOF
 	}
-	return size, out.Sync()
+	return out.Sync()
 }
 
-// keptPart returns the size and the ETag of a part that an earlier request has left, 0 if there is none to go on with.
-func keptPart(part string) (size int64, etag string) {
-	tag, err := os.ReadFile(part + ".etag")
-	if err != nil || len(tag) == 0 {
-		return 0, ""
+// kept counts what an earlier request has left of the file, and returns its ETag; nothing is left without one.
+func (g *fetched) kept() (etag string) {
+	g.bytes = 0
+	tag, err := os.ReadFile(g.tag)
+	if info, statErr := os.Stat(g.path); err == nil && statErr == nil && len(tag) > 0 {
+		g.bytes = info.Size()
 	}
-	info, err := os.Stat(part)
-	if err != nil {
-		return 0, ""
-	}
-	return info.Size(), string(tag)
+	return string(tag)
 }
 
-// keepTag remembers the ETag of a part. Without a strong one, a part is not continued.
-func keepTag(part, etag string) error {
+// keepTag remembers the ETag of the file. Without a strong one, the file is not continued.
+func (g *fetched) keepTag(etag string) error {
 	if strings.HasPrefix(etag, "W/") {
 		etag = ""
 	}
-	return os.WriteFile(part+".etag", []byte(etag), 0o600)
+	return os.WriteFile(g.tag, []byte(etag), 0o600)
 }
-
-// dropPart forgets a part.
-func dropPart(part string) error { return os.WriteFile(part+".etag", nil, 0o600) }
 
 // sha256Tag matches an ETag that is a SHA-256.
 var sha256Tag = regexp.MustCompile(`^"?([0-9a-f]{64})"?$`)
@@ -294,35 +284,4 @@ func shown(address string) string {
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
-}
-
-// countingReader tells how much was read.
-type countingReader struct {
-	r    io.Reader
-	n    int64
-	tell func(n int64)
-}
-
-// Read implements io.Reader.
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	c.tell(c.n)
-	return n, err
-}
-
-// stallReader resets a timer with each byte that comes.
-type stallReader struct {
-	r     io.Reader
-	timer *time.Timer
-	wait  time.Duration
-}
-
-// Read implements io.Reader.
-func (s *stallReader) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	if n > 0 {
-		s.timer.Reset(s.wait)
-	}
-	return n, err
 }

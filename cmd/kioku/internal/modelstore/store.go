@@ -22,8 +22,9 @@ const (
 	addingPrefix, gonePrefix = ".adding-", ".gone-"
 	// replacedPrefix begins the name of a model that gives way to its successor.
 	replacedPrefix = ".replaced-"
-	// downloads is the folder of files that are not whole yet, or whole but not checked.
+	// downloads is the folder of models that are being downloaded, a folder each, and tags that of the ETags of the files in one.
 	downloads = ".downloads"
+	tags      = "tags"
 	lockName  = ".lock"
 )
 

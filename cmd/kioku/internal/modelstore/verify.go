@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"kioku/cmd/kioku/internal/disk"
 )
 
 // checkSizes returns an error if a file of a model is missing or has another size than it had when the model was added.
@@ -18,15 +20,19 @@ func (m Model) checkSizes() error {
 		info, err := os.Stat(m.path(f))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("its file %s is missing; add it again with: kioku model add --replace --name %s %s", f.Path, m.Name, m.Source)
+			return m.broken(f, "is missing")
 		case err != nil:
 			return err
 		case info.Size() != f.Bytes:
-			return fmt.Errorf("its file %s has %d bytes and had %d; add it again with: kioku model add --replace --name %s %s",
-				f.Path, info.Size(), f.Bytes, m.Name, m.Source)
+			return m.broken(f, fmt.Sprintf("has %d bytes and had %d", info.Size(), f.Bytes))
 		}
 	}
 	return nil
+}
+
+// broken returns the error of a file that is not as it was when the model was added.
+func (m Model) broken(f File, how string) error {
+	return fmt.Errorf("its file %s %s; add it again with: kioku model add --replace --name %s %s", f.Path, how, m.Name, m.Source)
 }
 
 // Verify reads all files of a model and returns an error if one is missing or not as it was when the model was added.
@@ -40,8 +46,7 @@ func (m Model) Verify(ctx context.Context) error {
 			return err
 		}
 		if sum != f.SHA256 {
-			return fmt.Errorf("its file %s has changed since it was added; add it again with: kioku model add --replace --name %s %s",
-				f.Path, m.Name, m.Source)
+			return m.broken(f, "has changed since it was added")
 		}
 	}
 	return nil
@@ -57,22 +62,8 @@ func hashFile(ctx context.Context, path string) (string, error) {
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, contextReader{ctx, f}); err != nil {
+	if _, err := io.Copy(h, &disk.Reader{Context: ctx, From: f}); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// contextReader is a reader that ends with a context.
-type contextReader struct {
-	ctx context.Context // of the call that reads
-	r   io.Reader
-}
-
-// Read implements io.Reader.
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

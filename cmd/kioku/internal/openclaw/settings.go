@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kioku/cmd/kioku/config"
@@ -139,6 +140,9 @@ func (t *taker) search(where string, settings map[string]any, prefix string) {
 // take takes over one setting, if Kioku has it.
 func (t *taker) take(key, ours string, value any) {
 	text := fmt.Sprint(value)
+	if n, ok := value.(float64); ok {
+		text = strconv.FormatFloat(n, 'f', -1, 64) // 1000000, where Sprint has 1e+06
+	}
 	if !config.Known(ours) {
 		t.leave(key, "Kioku has no such setting")
 		return

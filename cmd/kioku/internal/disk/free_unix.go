@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package modelstore
+package disk
 
 import "syscall"
 

@@ -1,6 +1,9 @@
 package claude_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku"
+	"kioku/agent/claude"
 	"kioku/memory"
 )
 
@@ -168,43 +172,24 @@ func TestCallWaitsForOtherToolsOnTheFolder(t *testing.T) {
 	}
 }
 
-func TestCreateSucceedsForOneOfMany(t *testing.T) {
+// Hazard F06: a command that waits for a lock of another process gives up at the deadline, and has changed nothing.
+func TestCallWaitsForALockUntilTheDeadline(t *testing.T) {
 	t.Parallel()
-	n := open(t, nil)
-	done := make(chan error)
-	for i := range 8 {
-		go func() {
-			_, err := n.call(create("/memories/one.md", fmt.Sprint(i)))
-			done <- err
-		}()
-	}
-	succeeded := 0
-	for range 8 {
-		if err := <-done; err == nil {
-			succeeded++
+	for _, held := range []string{".", "2026-01-20.md"} {
+		n := open(t, map[string]string{"2026-01-20.md": "tea\n"})
+		lock, err := os.Open(filepath.Join(n.folder, held))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if succeeded != 1 {
-		t.Errorf("%d succeeded", succeeded)
-	}
-}
-
-func TestCallFailsWithoutLossInAReadOnlyFolder(t *testing.T) {
-	t.Parallel()
-	if os.Getuid() == 0 {
-		t.Skip("the superuser may write everywhere")
-	}
-	n := open(t, map[string]string{"a.md": "a\n"})
-	if err := os.Chmod(n.folder, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Chmod(n.folder, 0o755)
-	for _, fields := range []map[string]any{create("/memories/b.md", "b"), replace("/memories/a.md", "a", "b"), remove("/memories/a.md")} {
-		if _, err := n.call(fields); err == nil {
-			t.Errorf("%v succeeds", fields)
+		defer lock.Close()
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got := tree(t, n.folder)["a.md"]; got != "a\n" {
-		t.Errorf("the file is %q", got)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		_, err = n.tool.Call(ctx, claude.Name, json.RawMessage(`{"command":"insert","path":"/memories/2026-01-20.md","insert_line":1,"insert_text":"x"}`))
+		if text := tree(t, n.folder)["2026-01-20.md"]; !errors.Is(err, context.DeadlineExceeded) || text != "tea\n" {
+			t.Errorf("%s is locked: %v, %q", held, err, text)
+		}
 	}
 }

@@ -67,18 +67,13 @@ func TestDayFileTakesLinesAtItsEnd(t *testing.T) {
 	n.refuses(insert("/memories/2026-01-20.md", 2, strings.Repeat("x", 1<<20)), "the most is 1048576")
 }
 
-func TestDayFileMayBeAFurtherOne(t *testing.T) {
-	t.Parallel()
-	n := open(t, map[string]string{"2026-01-20-2.md": "tea\n", "2026-01-20-12.md": "tea\n"})
-	for _, name := range []string{"/memories/2026-01-20-2.md", "/memories/2026-01-20-12.md"} {
-		n.refuses(replace(name, "tea", "coffee"), "insert a correction after its last line")
-		n.does(insert(name, 1, "coffee"))
-	}
-}
-
 // Only the files to which MemoryAppend adds are append-only.
 func TestDayFileIsOneOfTheTopFolder(t *testing.T) {
 	t.Parallel()
+	further := open(t, map[string]string{"2026-01-20-2.md": "tea\n", "2026-01-20-12.md": "tea\n"})
+	for _, name := range []string{"/memories/2026-01-20-2.md", "/memories/2026-01-20-12.md"} {
+		further.refuses(replace(name, "tea", "coffee"), "insert a correction after its last line")
+	}
 	for _, name := range []string{"sub/2026-01-20.md", "2026-13-01.md", "2026-01-20.txt", "2026-01-20-tea.md", "2026-01-20-1.md", "2026-01-20-02.md"} {
 		t.Run(name, func(t *testing.T) {
 			n := open(t, map[string]string{name: "tea\n"})

@@ -5,8 +5,8 @@
 // note. The tool never leaves the folder: every path is checked, every access goes through os.Root, and symbolic links, hard
 // links and whatever is not a regular file are left alone.
 //
-// Nothing is lost. Text that a command deletes or replaces is first copied to a folder beside the workspace and stays there. The file of a day (YYYY-MM-DD.md), to which MemoryAppend may be adding a note at the same moment, is
-// append-only: it can be created, and text can be inserted after its last line, under the lock that MemoryAppend takes. Any
+// Nothing is lost. Text that a command deletes or replaces is first copied to a folder beside the workspace and stays there. The
+// file of a day (YYYY-MM-DD.md), to which MemoryAppend may be adding a note at the same moment, is append-only: it can be created, and text can be inserted after its last line, under the lock that MemoryAppend takes. Any
 // other file is replaced by a new one in one step. Commands of several tools on one folder, in other processes too, wait for
 // each other.
 package claude

@@ -73,19 +73,10 @@ func TestDeleteKeepsACopyOfEveryFile(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder of copies is open to others: %v, %v", info, err)
 	}
-}
-
-func TestDeleteKeepsACopyEveryTime(t *testing.T) {
-	t.Parallel()
-	n := open(t, nil)
-	for _, text := range []string{"1", "2", "3"} {
-		n.does(create("/memories/a.md", text))
-		n.does(remove("/memories/a.md"))
-	}
-	got := n.keptTexts("a.md")
-	slices.Sort(got)
-	if diff := cmp.Diff([]string{"1", "2", "3"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	n.does(create("/memories/a.md", "again"))
+	n.does(remove("/memories/a.md"))
+	if got := n.keptTexts("a.md"); len(got) != 2 {
+		t.Errorf("kept of the same name at the same time: %q", got)
 	}
 }
 
@@ -100,7 +91,6 @@ func TestDeleteRefusesWhatIsNotANote(t *testing.T) {
 	n.refuses(remove("/memories/links/etc"), "neither a plain file nor a folder")
 	n.refuses(remove("/memories/links/etc/passwd"), "neither a plain file nor a folder")
 	n.refuses(remove("/memories"), "itself cannot be deleted")
-	n.refuses(remove("/memories/"), "itself cannot be deleted")
 	n.refuses(remove("/memories/missing.md"), "there is nothing")
 	n.refuses(remove("/memories/2026-01-20.md"), "text is only added")
 	n.refuses(remove("/memories/2026-01-21.md"), "text is only added")
@@ -130,33 +120,32 @@ func TestCallRefusesPathsThatCouldMeanAnotherPlace(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "a", ".hidden.md": "h"})
 	for path, want := range map[string]string{
-		"":                               "must begin with /memories/",
-		"a.md":                           "must begin with /memories/",
-		"memories/a.md":                  "must begin with /memories/",
-		"/":                              "must begin with /memories/",
-		"/etc/passwd":                    "must begin with /memories/",
-		"/memoriesX/a.md":                "must begin with /memories/",
-		"/Memories/a.md":                 "must begin with /memories/",
-		"//memories/a.md":                "must begin with /memories/",
-		"/memories/../kept":              "must not contain",
-		"/memories/./a.md":               "must not contain",
-		"/memories/sub/../../x":          "must not contain",
-		"/memories/..":                   "must not contain",
-		"/memories//etc/passwd":          "empty name",
-		"/memories/%2e%2e/x":             "without %-escapes",
-		"/memories/%2E%2E%2fx":           "without %-escapes",
-		"/memories/%252e%252e/x":         "without %-escapes",
-		"/memories/a\x00.md":             "cannot be seen",
-		"/memories/a\n.md":               "cannot be seen",
-		"/memories/\u202egnp.md":         "cannot be seen",
-		"/memories/a\u200b.md":           "cannot be seen",
-		`/memories/..\x`:                 "is hidden",
-		`/memories/a\..\x`:               "backslash",
-		"/memories/.hidden.md":           "is hidden",
-		"/memories/.git/config":          "is hidden",
-		"/memories/ a.md":                "a space",
-		"/memories/" + long(201) + ".md": "too long",
-		"/memories/" + long(600) + "/../" + long(600): "the most is 1000",
+		"":                       "must begin with /memories/",
+		"a.md":                   "must begin with /memories/",
+		"memories/a.md":          "must begin with /memories/",
+		"/":                      "must begin with /memories/",
+		"/etc/passwd":            "must begin with /memories/",
+		"/memoriesX/a.md":        "must begin with /memories/",
+		"/Memories/a.md":         "must begin with /memories/",
+		"//memories/a.md":        "must begin with /memories/",
+		"/memories/../kept":      "must not contain",
+		"/memories/./a.md":       "must not contain",
+		"/memories/sub/../../x":  "must not contain",
+		"/memories/..":           "must not contain",
+		"/memories//etc/passwd":  "empty name",
+		"/memories/%2e%2e/x":     "without %-escapes",
+		"/memories/%2E%2E%2fx":   "without %-escapes",
+		"/memories/%252e%252e/x": "without %-escapes",
+		"/memories/a\x00.md":     "cannot be seen",
+		"/memories/a\n.md":       "cannot be seen",
+		"/memories/\u202egnp.md": "cannot be seen",
+		"/memories/a\u200b.md":   "cannot be seen",
+		`/memories/..\x`:         "is hidden",
+		`/memories/a\..\x`:       "backslash",
+		"/memories/.hidden.md":   "is hidden",
+		"/memories/.git/config":  "is hidden",
+		"/memories/ a.md":        "a space",
+		"/memories/" + strings.Repeat("n", 201) + ".md": "too long",
 	} {
 		for _, fields := range []map[string]any{
 			view(path), create(path, "x"), replace(path, "a", "b"), insert(path, 0, "x"), remove(path),
@@ -166,8 +155,6 @@ func TestCallRefusesPathsThatCouldMeanAnotherPlace(t *testing.T) {
 		}
 	}
 }
-
-func long(n int) string { return strings.Repeat("n", n) }
 
 // FuzzCallStaysInTheFolder calls every command with foreign paths: whatever they are, nothing beside the folder changes and
 // nothing of it is shown.

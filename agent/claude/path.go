@@ -13,8 +13,7 @@ import (
 const (
 	// top is what the model calls the folder.
 	top = "/memories"
-	// maxPathBytes and maxNameBytes bound a path and each of its names, with room for what file systems take.
-	maxPathBytes = 1000
+	// maxNameBytes bounds each name of a path, with room for what file systems take.
 	maxNameBytes = 200
 )
 
@@ -23,14 +22,12 @@ var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
 // parsePath returns what a model's path means relative to the folder, "." for the folder itself. Names are taken as they
 // stand: nothing is decoded, cleaned or resolved. What could mean more than one place is refused.
-func parsePath(p string) (string, error) {
+func parsePath(field, p string) (string, error) {
 	switch {
 	case !utf8.ValidString(p):
-		return "", refuse("path: must be valid UTF-8")
-	case len(p) > maxPathBytes:
-		return "", refuse("path: is %d bytes long; the most is %d", len(p), maxPathBytes)
+		return "", refuse(field, "must be valid UTF-8")
 	case escape.MatchString(p):
-		return "", refuse("path: %s must be written as it is, without %%-escapes", quoted(p))
+		return "", refuse(field, "%s must be written as it is, without %%-escapes", quoted(p))
 	}
 	rest := strings.TrimSuffix(p, "/")
 	if rest == top {
@@ -38,11 +35,11 @@ func parsePath(p string) (string, error) {
 	}
 	rel, ok := strings.CutPrefix(rest, top+"/")
 	if !ok {
-		return "", refuse("path: %s must begin with %s/", quoted(p), top)
+		return "", refuse(field, "%s must begin with %s/", quoted(p), top)
 	}
 	for name := range strings.SplitSeq(rel, "/") {
 		if problem := nameProblem(name); problem != "" {
-			return "", refuse("path: %s %s", quoted(p), problem)
+			return "", refuse(field, "%s %s", quoted(p), problem)
 		}
 	}
 	return rel, nil

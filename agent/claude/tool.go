@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"kioku/agent/tools"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // Name of the tool, as Claude's API has it.
 const Name = "memory"
-
-// maxFileBytes is the size above which a file is neither read nor written.
-const maxFileBytes = 1 << 20
 
 // Options of a Tool. Folder and Kept are required.
 type Options struct {
@@ -28,20 +27,6 @@ type Options struct {
 	Kept string
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
-}
-
-// InputError is a command that cannot be carried out as it stands. It is worded for the model.
-type InputError struct {
-	// Problem says what is wrong and what to do instead.
-	Problem string
-}
-
-// Error returns the problem.
-func (e *InputError) Error() string { return e.Problem }
-
-// refuse returns an *InputError.
-func refuse(format string, args ...any) error {
-	return &InputError{Problem: fmt.Sprintf(format, args...)}
 }
 
 // Tool is the memory tool. Its methods may be called concurrently.
@@ -105,15 +90,34 @@ const schema = `{
   "additionalProperties": false
 }`
 
-// Call carries out a command and returns what to tell the model, as a JSON string. It returns an *InputError, worded for
+// command is a command of a model. Texts and lines that a command must have are nil if they are missing.
+type command struct {
+	Verb       string        `json:"command"`
+	Path       string        `json:"path"`
+	ViewRange  []tools.Whole `json:"view_range"`
+	FileText   *string       `json:"file_text"`
+	OldStr     string        `json:"old_str"`
+	NewStr     string        `json:"new_str"`
+	InsertLine *tools.Whole  `json:"insert_line"`
+	InsertText *string       `json:"insert_text"`
+	OldPath    string        `json:"old_path"`
+	NewPath    string        `json:"new_path"`
+}
+
+// refuse returns the error of a command that cannot be carried out as it stands, worded for the model.
+func refuse(field, format string, args ...any) error {
+	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
+}
+
+// Call carries out a command and returns what to tell the model, as a JSON string. It returns a *memory.InputError, worded for
 // the model, for an unknown tool, a command that is incomplete or malformed, a path that is not in /memories, and whatever
 // the files do not allow; then nothing was changed.
 func (t *Tool) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
 	if name != Name {
-		return nil, refuse("there is no tool %q here; there is %q", name, Name)
+		return nil, refuse("name", "there is no tool %q here; there is %q", name, Name)
 	}
-	c, err := decode(input)
-	if err != nil {
+	var c command
+	if err := tools.Decode(input, &c); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -126,7 +130,40 @@ func (t *Tool) Call(ctx context.Context, name string, input json.RawMessage) (js
 	defer f.close()
 	said, err := f.execute(ctx, c)
 	if err != nil {
+		if input := new(memory.InputError); !errors.As(err, &input) {
+			err = fmt.Errorf("memory tool: %s: %w", c.Verb, err)
+		}
 		return nil, err
 	}
 	return json.Marshal(said + f.toldSecrets())
+}
+
+// execute carries out a command and returns what to tell the model.
+func (f *folder) execute(ctx context.Context, c command) (string, error) {
+	if c.Verb == "rename" {
+		return f.rename(c.OldPath, c.NewPath)
+	}
+	rel, err := parsePath("path", c.Path)
+	if err != nil {
+		return "", err
+	}
+	switch c.Verb {
+	case "view":
+		return f.view(ctx, rel, c.ViewRange)
+	case "create":
+		if c.FileText == nil {
+			return "", refuse("file_text", "the command create needs it")
+		}
+		return f.create(rel, *c.FileText)
+	case "str_replace":
+		return f.replace(rel, c.OldStr, c.NewStr)
+	case "insert":
+		if c.InsertLine == nil || c.InsertText == nil {
+			return "", refuse("insert_line", "the command insert needs it, and insert_text")
+		}
+		return f.insert(ctx, rel, int(*c.InsertLine), *c.InsertText)
+	case "delete":
+		return f.delete(ctx, rel)
+	}
+	return "", refuse("command", "there is no %q; there are view, create, str_replace, insert, delete and rename", c.Verb)
 }

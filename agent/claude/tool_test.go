@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/agent/claude"
+	"kioku/memory"
 )
 
 // noon is when the tests take place.
@@ -85,13 +86,13 @@ func (n *notes) does(fields map[string]any) string {
 	return said
 }
 
-// refuses runs a command that must be refused with words that hold want, and change nothing.
+// refuses runs a command that must be refused with words that contain want, and change nothing.
 func (n *notes) refuses(fields map[string]any, want string) {
 	n.t.Helper()
 	before := tree(n.t, n.folder)
 	_, err := n.call(fields)
-	if input := new(claude.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
-		n.t.Errorf("%v: %v, want an *InputError with %q", fields, err, want)
+	if input := new(memory.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+		n.t.Errorf("%v: %v, want an *memory.InputError with %q", fields, err, want)
 	}
 	if diff := cmp.Diff(before, tree(n.t, n.folder)); diff != "" {
 		n.t.Errorf("%v changed files (-before +after):\n%s", fields, diff)
@@ -177,46 +178,32 @@ func TestNewRefusesFoldersInsideOfEachOther(t *testing.T) {
 func TestCallRefusesMalformedCommands(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "one\n"})
-	for _, c := range []struct{ input, want string }{
-		{``, "must be a JSON object"},
-		{`[]`, "must be a JSON object"},
-		{`{}`, "command: must be one of create, delete, insert, rename, str_replace, view"},
-		{`{"command": 3}`, "command: must be one of"},
-		{`{"command": "read", "path": "/memories"}`, `there is no "read"; there are create`},
-		{`{"command": "view"}`, "path: the command view needs it"},
-		{`{"command": "view", "path": null}`, "path: the command view needs it"},
-		{`{"command": "view", "path": 3}`, "path: must be a text"},
-		{`{"command": "view", "path": "/memories/a.md", "view_range": "1-2"}`, "two whole numbers"},
-		{`{"command": "view", "path": "/memories/a.md", "view_range": [1]}`, "two line numbers"},
-		{`{"command": "view", "path": "/memories/a.md", "lines": 3}`, "takes no such parameter; it takes path, view_range"},
-		{`{"command": "create", "path": "/memories/b.md"}`, "file_text: the command create needs it"},
-		{`{"command": "insert", "path": "/memories/a.md", "insert_line": 1.5, "insert_text": "x"}`, "insert_line: must be a whole number"},
-		{`{"command": "rename", "path": "/memories/a.md", "new_path": "/memories/b.md"}`, "old_path: the command rename needs it"},
+	for input, want := range map[string]string{
+		`[]`:                    "input: must be a JSON object",
+		`{"command": 3}`:        "command: must be a text",
+		`{"path": "/memories"}`: `command: there is no ""; there are view, create`,
+		`{"command": "read", "path": "/memories"}`:                                                `command: there is no "read"; there are view, create`,
+		`{"command": "view"}`:                                                                     `path: "" must begin with /memories/`,
+		`{"command": "view", "path": 3}`:                                                          "path: must be a text",
+		`{"command": "view", "path": "/memories/a.md", "view_range": "1-2"}`:                      "view_range: must be a whole number",
+		`{"command": "view", "path": "/memories/a.md", "view_range": [1]}`:                        "view_range: must be two line numbers",
+		`{"command": "view", "path": "/memories/a.md", "lines": 3}`:                               "lines: unknown parameter",
+		`{"command": "create", "path": "/memories/b.md", "file_text": null}`:                      "file_text: the command create needs it",
+		`{"command": "insert", "path": "/memories/a.md", "insert_text": "x"}`:                     "insert_line: the command insert needs it",
+		`{"command": "insert", "path": "/memories/a.md", "insert_line": 1.5, "insert_text": "x"}`: "insert_line: must be a whole number",
+		`{"command": "rename", "path": "/memories/a.md", "new_path": "/memories/b.md"}`:           `old_path: "" must begin with /memories/`,
 	} {
-		t.Run(c.input, func(t *testing.T) {
-			_, err := n.tool.Call(t.Context(), "memory", json.RawMessage(c.input))
-			if input := new(claude.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want an *InputError with %q", err, c.want)
-			}
-		})
+		_, err := n.tool.Call(t.Context(), "memory", json.RawMessage(input))
+		if problem := new(memory.InputError); !errors.As(err, &problem) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an *memory.InputError with %q", input, err, want)
+		}
 	}
 	if _, err := n.tool.Call(t.Context(), "memory_search", json.RawMessage(`{}`)); err == nil {
 		t.Error("another tool's name is taken")
 	}
-}
-
-func TestCallTakesNullAndWholeFloats(t *testing.T) {
-	t.Parallel()
-	n := open(t, map[string]string{"a.md": "one\ntwo\n"})
-	for _, input := range []string{
-		`{"command": "view", "path": "/memories/a.md", "view_range": null, "old_str": null}`,
-		`{"command": "view", "path": "/memories/a.md", "view_range": [1.0, 2.0]}`,
-		`{"command": "view", "path": "/memories/a.md", "view_range": ["1", "2"]}`,
-	} {
-		t.Run(input, func(t *testing.T) {
-			if _, err := n.tool.Call(t.Context(), "memory", json.RawMessage(input)); err != nil {
-				t.Error(err)
-			}
-		})
+	for _, lines := range []string{`null, "old_str": null`, "[1.0, 1]", `["1", "1"]`} {
+		if _, err := n.tool.Call(t.Context(), "memory", json.RawMessage(`{"command": "view", "path": "/memories/a.md", "view_range": `+lines+"}")); err != nil {
+			t.Error(err)
+		}
 	}
 }

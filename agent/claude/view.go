@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"kioku/agent/tools"
 )
 
 const (
@@ -18,18 +20,16 @@ const (
 )
 
 // view shows a folder or the lines of a file.
-func (f *folder) view(ctx context.Context, rel string, lines []number) (string, error) {
+func (f *folder) view(ctx context.Context, rel string, lines []tools.Whole) (string, error) {
 	info, err := f.stat(rel)
 	switch {
 	case err != nil:
 		return "", err
-	case info == nil && rel == ".":
-		return listing([]entry{{rel: "."}}), nil
-	case info == nil:
+	case info == nil && rel != ".":
 		return "", errMissing(rel)
-	case info.IsDir() && len(lines) > 0:
-		return "", refuse("view_range: %s is a folder; only files have lines", shown(rel))
-	case info.IsDir():
+	case (info == nil || info.IsDir()) && len(lines) > 0:
+		return "", refuse("view_range", "%s is a folder; only files have lines", shown(rel))
+	case info == nil || info.IsDir():
 		return f.viewFolder(ctx, rel)
 	}
 	text, _, err := f.readText(rel)
@@ -39,73 +39,50 @@ func (f *folder) view(ctx context.Context, rel string, lines []number) (string, 
 	return viewLines(rel, text, lines)
 }
 
-// entry is a file or folder in a listing.
-type entry struct {
-	rel  string
-	size int64
-}
-
-// viewFolder lists a folder, with the size of each file, and of folders that of all files in them.
+// viewFolder lists a folder in the form that Claude knows: size, tab, path. The size of a folder is that of all files in it.
 func (f *folder) viewFolder(ctx context.Context, rel string) (string, error) {
-	var list []entry
-	at := map[string]int{}
-	err := fs.WalkDir(f.root.FS(), rel, func(name string, d fs.DirEntry, err error) error {
+	listed, sizes := []string{rel}, map[string]int64{}
+	walk := func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case name != rel && nameProblem(d.Name()) != "" && d.IsDir():
+		case name == rel:
+			return nil
+		case nameProblem(d.Name()) != "" && d.IsDir():
 			return fs.SkipDir
-		case name != rel && nameProblem(d.Name()) != "", !d.IsDir() && !d.Type().IsRegular():
+		case nameProblem(d.Name()) != "", !d.IsDir() && !d.Type().IsRegular():
 			return nil
 		}
-		if depth(rel, name) <= listedLevels {
-			at[name] = len(list)
-			list = append(list, entry{rel: name})
+		if strings.Count(strings.TrimPrefix(name, rel+"/"), "/") < listedLevels {
+			listed = append(listed, name)
 		}
 		if info, err := d.Info(); err == nil && !d.IsDir() {
 			for up := name; ; up = path.Dir(up) {
-				if i, listed := at[up]; listed {
-					list[i].size += info.Size()
-				}
+				sizes[up] += info.Size()
 				if up == rel {
 					break
 				}
 			}
 		}
 		return ctx.Err()
-	})
-	if err != nil {
-		return "", fmt.Errorf("memory tool: view %s: %w", shown(rel), err)
 	}
-	return listing(list), nil
-}
-
-// depth returns how many levels a path is below a folder.
-func depth(folder, name string) int {
-	if name == folder {
-		return 0
-	}
-	if folder != "." {
-		name = strings.TrimPrefix(name, folder+"/")
-	}
-	return 1 + strings.Count(name, "/")
-}
-
-// listing is a list of entries, of which the first is the folder itself, in the form that Claude knows: size, tab, path.
-func listing(list []entry) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "What is in %s, %d levels deep, without hidden files (size, path):\n", shown(list[0].rel), listedLevels)
-	for i, e := range list {
-		if i == maxEntries {
-			fmt.Fprintf(&b, "and %d more; view one of the folders\n", len(list)-i)
-			break
+	if f.root != nil {
+		if err := fs.WalkDir(f.root.FS(), rel, walk); err != nil {
+			return "", err
 		}
-		fmt.Fprintf(&b, "%s\t%s\n", sizeText(e.size), shown(e.rel))
 	}
-	if len(list) == 1 {
+	var b strings.Builder
+	fmt.Fprintf(&b, "What is in %s, %d levels deep, without hidden files (size, path):\n", shown(rel), listedLevels)
+	for _, name := range listed[:min(len(listed), maxEntries)] {
+		fmt.Fprintf(&b, "%s\t%s\n", sizeText(sizes[name]), shown(name))
+	}
+	if more := len(listed) - maxEntries; more > 0 {
+		fmt.Fprintf(&b, "and %d more; view one of the folders\n", more)
+	}
+	if len(listed) == 1 {
 		b.WriteString("It is empty.\n")
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // sizeText is a size as "512", "1.5K" or "2.0M".
@@ -120,7 +97,7 @@ func sizeText(n int64) string {
 }
 
 // viewLines shows lines of a text with their numbers, all if none are asked for.
-func viewLines(rel, text string, lines []number) (string, error) {
+func viewLines(rel, text string, lines []tools.Whole) (string, error) {
 	all := splitLines(text)
 	if len(all) == 0 {
 		return shown(rel) + " is empty.", nil
@@ -128,7 +105,7 @@ func viewLines(rel, text string, lines []number) (string, error) {
 	first, last := 1, len(all)
 	if len(lines) > 0 {
 		if len(lines) != 2 {
-			return "", refuse("view_range: must be two line numbers, such as [1, 20]")
+			return "", refuse("view_range", "must be two line numbers, such as [1, 20]")
 		}
 		first, last = int(lines[0]), int(lines[1])
 		if last == -1 {
@@ -136,7 +113,7 @@ func viewLines(rel, text string, lines []number) (string, error) {
 		}
 	}
 	if first < 1 || first > len(all) || last < first {
-		return "", refuse("view_range: [%d, %d] is not in the file, which has the lines 1 to %d", first, last, len(all))
+		return "", refuse("view_range", "[%d, %d] is not in the file, which has the lines 1 to %d", first, last, len(all))
 	}
 	body, next := numbered(all, first, min(last, len(all)), maxViewBytes)
 	said := fmt.Sprintf("Lines %d to %d of %d in %s:\n%s", first, next-1, len(all), shown(rel), body)

@@ -12,7 +12,7 @@ import (
 // searchInput, getInput, appendInput and updateInput are what models send.
 type searchInput struct {
 	Query      string   `json:"query"`
-	MaxResults whole    `json:"max_results"`
+	MaxResults Whole    `json:"max_results"`
 	MinScore   *float64 `json:"min_score"`
 	PathPrefix string   `json:"path_prefix"`
 	Since      string   `json:"since"`
@@ -22,8 +22,8 @@ type searchInput struct {
 
 type getInput struct {
 	Path  string `json:"path"`
-	From  whole  `json:"from"`
-	Lines whole  `json:"lines"`
+	From  Whole  `json:"from"`
+	Lines Whole  `json:"lines"`
 }
 
 type appendInput struct {

@@ -29,19 +29,16 @@ var (
 // *memory.InputError, worded for the model, for an unknown parameter and for an input of the wrong form.
 func Decode(input json.RawMessage, in any) error { return decode(input, nil, in) }
 
-// whole is an integer that may be written as 5.0.
-type whole int
+// Whole is an integer that a model may have written as 5.0 or "5".
+type Whole int
 
 // UnmarshalJSON reads a number without a fraction.
-func (w *whole) UnmarshalJSON(data []byte) error {
+func (w *Whole) UnmarshalJSON(data []byte) error {
 	var f float64
-	if err := json.Unmarshal(data, &f); err != nil {
+	if err := json.Unmarshal(bytes.Trim(data, `"`), &f); err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
 		return errors.New("must be a whole number")
 	}
-	if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
-		return errors.New("must be a whole number")
-	}
-	*w = whole(f)
+	*w = Whole(f)
 	return nil
 }
 

@@ -31,9 +31,6 @@ type Options struct {
 	// Turn is the template of all turns; its author is that of [Conversation.Turn]. The conversation sets Message, Model, Now, and NoTools if Tools lack the tools of
 	// the memory.
 	Turn sidecar.Turn
-	// Heartbeat says that the turns are scheduled, such as a look at HEARTBEAT.md. They neither flush nor compact: what is due
-	// waits for another turn. Flush and Compact are not affected.
-	Heartbeat bool
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 }

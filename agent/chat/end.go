@@ -14,7 +14,7 @@ import (
 // Unsaved reports whether End has something to store: the user has said something that no flush has stored, and the ends of
 // sessions are flushed.
 func (c *Conversation) Unsaved() bool {
-	return !c.opt.Heartbeat && c.opt.Sidecar.Unsaved(c.opt.Session.ID(), sidecar.SessionMessages(c.opt.Session.View()))
+	return c.opt.Sidecar.Unsaved(c.opt.Session.ID(), sidecar.SessionMessages(c.opt.Session.View()))
 }
 
 // End stores what is worth keeping of the session, because it ends or nothing is said in it for long. The conversation may go on after
@@ -41,7 +41,7 @@ func (c *Conversation) End(ctx context.Context, each func(Event)) flush.Outcome 
 
 // markOpen records that the session is open, so that FlushLeft finds it if this process ends without End.
 func (t *turn) markOpen(ctx context.Context) {
-	if t.open || t.heartbeat {
+	if t.open {
 		return
 	}
 	t.open = true

@@ -31,9 +31,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	if err := t.prune(); err != nil {
 		return err
 	}
-	if !t.heartbeat {
-		t.makeRoom(ctx, false)
-	}
+	t.makeRoom(ctx, false)
 	return ctx.Err()
 }
 

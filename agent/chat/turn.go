@@ -37,8 +37,6 @@ type turn struct {
 	message string
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
-	// heartbeat says that the turn stores no memories.
-	heartbeat bool
 	// read says that the model has read in this turn what a tool returned.
 	read bool
 	// pruned is the size in tokens of what was pruned in this turn.
@@ -96,7 +94,7 @@ func (c *Conversation) answerTo(ctx context.Context, about sidecar.Turn, message
 		return nil, err
 	}
 	t := c.beginTurn(c.assembleTurn(ctx, about, message), each)
-	t.about, t.message, t.said, t.heartbeat = about, message, about.Said(), c.opt.Heartbeat
+	t.about, t.message, t.said = about, message, about.Said()
 	return t, t.keepBlock()
 }
 

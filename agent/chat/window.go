@@ -133,9 +133,7 @@ func (t *turn) shrink(ctx context.Context) bool {
 	if t.newestOnly || !t.learnWindow(t.sent) {
 		return false
 	}
-	if !t.heartbeat {
-		t.makeRoom(ctx, true)
-	}
+	t.makeRoom(ctx, true)
 	return ctx.Err() == nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"kioku/memory"
@@ -76,27 +75,24 @@ func (a Answer) digest() string {
 // storeCommit writes a commit into the state of its session, unless it is there.
 func (l *Ledger) storeCommit(ctx context.Context, name, lease string, answer Answer) error {
 	digest := answer.digest()
-	f, err := l.openLocked(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	r, err := f.record(name)
-	switch {
-	case err != nil:
-		return err
-	case r.Last != nil && r.Last.Lease == lease:
-		return sameDigest(r.Last.Digest, digest)
-	case r.Writing != nil && r.Writing.Lease == lease:
-		return sameDigest(r.Writing.Digest, digest)
-	case r.Session == "":
-		return ErrUnknown
-	case r.Begun == nil || r.Begun.Lease != lease:
-		return ErrReplaced
-	}
-	r.Writing = &writing{begun: *r.Begun, Digest: digest, Notes: answer.Notes, Silent: Silent(answer.Reply), Unfinished: answer.Unfinished}
-	r.Begun = nil
-	return f.writeRecord(r, l.opt.Now())
+	return l.locked(ctx, func(f *folder) error {
+		r, err := f.record(name)
+		switch {
+		case err != nil:
+			return err
+		case r.Last != nil && r.Last.Lease == lease:
+			return sameDigest(r.Last.Digest, digest)
+		case r.Writing != nil && r.Writing.Lease == lease:
+			return sameDigest(r.Writing.Digest, digest)
+		case r.Session == "":
+			return ErrUnknown
+		case r.Begun == nil || r.Begun.Lease != lease:
+			return ErrReplaced
+		}
+		r.Writing = &writing{begun: *r.Begun, Digest: digest, Notes: answer.Notes, Silent: Silent(answer.Reply), Unfinished: answer.Unfinished}
+		r.Begun = nil
+		return f.writeRecord(r, l.opt.Now())
+	})
 }
 
 func sameDigest(have, want string) error {
@@ -108,12 +104,7 @@ func sameDigest(have, want string) error {
 
 // lastCommit returns the result of a commit that was finished.
 func (l *Ledger) lastCommit(name, lease string) (Committed, error) {
-	f, err := l.openFolder()
-	if err != nil {
-		return Committed{}, fmt.Errorf("commit flush: %w", err)
-	}
-	defer f.close()
-	r, err := f.record(name)
+	r, err := l.recordOf(name)
 	if err == nil && (r.Last == nil || r.Last.Lease != lease) {
 		err = ErrReplaced
 	}
@@ -125,21 +116,28 @@ func (l *Ledger) lastCommit(name, lease string) (Committed, error) {
 	return done, nil
 }
 
+// recordOf returns the state of a session as it is now.
+func (l *Ledger) recordOf(name string) (r record, err error) {
+	err = l.look(func(f *folder) (err error) {
+		r, err = f.record(name)
+		return err
+	})
+	return r, err
+}
+
 // Finish continues the commits that were interrupted, in all sessions, and removes spools that are too old. It returns the
 // errors of memory, and an error for spooled messages that are lost of a session whose name is not known.
 func (l *Ledger) Finish(ctx context.Context) error {
-	f, err := l.openFolder()
-	if errors.Is(err, fs.ErrNotExist) {
+	var names, spools []string
+	if err := l.look(func(f *folder) error {
+		names, spools = f.sessions(recordSuffix), f.sessions(spoolSuffix)
 		return nil
-	}
-	if err != nil {
+	}); err != nil {
 		return fmt.Errorf("continue flushes: %w", err)
 	}
-	names, spools := f.sessions(recordSuffix), f.sessions(spoolSuffix)
-	f.close()
 	var failed []error
 	if len(spools) > 0 {
-		failed = append(failed, l.removeSpools(ctx))
+		failed = append(failed, l.locked(ctx, l.removeSpools))
 	}
 	for _, name := range names {
 		failed = append(failed, l.finish(ctx, name))
@@ -162,33 +160,31 @@ func (l *Ledger) Continue(ctx context.Context, session string) error {
 
 // finish continues the commit of a session that was interrupted, if there is one.
 func (l *Ledger) finish(ctx context.Context, name string) error {
-	session, w, err := l.interrupted(name)
+	before, err := l.recordOf(name)
+	w := before.Writing
 	if w == nil || err != nil {
 		return err
 	}
 	common := l.noteOf(w)
-	common.Session = session
+	common.Session = before.Session
 	stored, err := appendNotes(ctx, l.opt.Notes, common, w.Notes)
 	if err != nil {
 		return err
 	}
-	f, err := l.openLocked(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	r, err := f.record(name)
-	if err != nil || r.Writing == nil || r.Writing.Lease != w.Lease {
-		return err // another process has finished it
-	}
-	r.Last = &last{Lease: w.Lease, Digest: w.Digest, Result: r.endCommit(w, stored)}
-	if err := f.writeRecord(r, l.opt.Now()); err != nil {
-		return err
-	}
-	if len(l.uncovered(&r, placed(f.spool(name)))) == 0 {
-		return f.writeSpool(name, nil)
-	}
-	return nil
+	return l.locked(ctx, func(f *folder) error {
+		r, err := f.record(name)
+		if err != nil || r.Writing == nil || r.Writing.Lease != w.Lease {
+			return err // another process has finished it
+		}
+		r.Last = &last{Lease: w.Lease, Digest: w.Digest, Result: r.endCommit(w, stored)}
+		if err := f.writeRecord(r, l.opt.Now()); err != nil {
+			return err
+		}
+		if len(l.uncovered(&r, placed(f.spool(name)))) == 0 {
+			return f.writeSpool(name, nil)
+		}
+		return nil
+	})
 }
 
 // noteOf returns what all notes of a commit have in common. Key is the lease.
@@ -218,39 +214,22 @@ func (r *record) endCommit(w *writing, stored []Stored) Committed {
 	return done
 }
 
-// interrupted returns the name of a session and its commit that is being written, nil if there is none.
-func (l *Ledger) interrupted(name string) (session string, w *writing, err error) {
-	f, err := l.openFolder()
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, nil
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	defer f.close()
-	r, err := f.record(name)
-	return r.Session, r.Writing, err
-}
-
 // Fail records that the begun range of a session could not be committed: the next one waits. tooLong says that it is to be half
 // as long. Without a begun range Fail changes nothing.
 func (l *Ledger) Fail(ctx context.Context, session string, window int, tooLong bool) error {
-	f, err := l.openLocked(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	r, err := f.record(fileOf(session))
-	if err != nil || r.Begun == nil && r.Writing == nil {
-		return err
-	}
-	if tooLong {
-		r.halve(window)
-	}
-	now := l.opt.Now()
-	r.wait(max(r.Tries, 1), now)
-	if r.Writing != nil {
-		r.Tries++ // no range is begun until the commit is written
-	}
-	return f.writeRecord(r, now)
+	return l.locked(ctx, func(f *folder) error {
+		r, err := f.record(fileOf(session))
+		if err != nil || r.Begun == nil && r.Writing == nil {
+			return err
+		}
+		if tooLong {
+			r.halve(window)
+		}
+		now := l.opt.Now()
+		r.wait(max(r.Tries, 1), now)
+		if r.Writing != nil {
+			r.Tries++ // no range is begun until the commit is written
+		}
+		return f.writeRecord(r, now)
+	})
 }

@@ -2,8 +2,6 @@ package flush
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"time"
 )
 
@@ -36,13 +34,12 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 	c := Coverage{Covered: make([]bool, len(list))}
 	var r record
 	var spooled []Message
-	f, err := l.openFolder()
-	if err == nil {
-		defer f.close()
+	err := l.look(func(f *folder) (err error) {
 		r, err = f.record(fileOf(session))
 		spooled = f.spool(fileOf(session))
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	})
+	if err != nil {
 		return Coverage{}, err
 	}
 	covered := r.covered()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,17 +26,15 @@ func (l *Ledger) Keep(ctx context.Context, req Request) (Kept, error) {
 	if err := cmp.Or(checkSession(req.Session), checkMessages(req.Messages)); err != nil {
 		return Kept{}, err
 	}
-	f, err := l.openLocked(ctx)
-	if err != nil {
-		return Kept{}, fmt.Errorf("end session: %w", err)
-	}
-	defer f.close()
-	kept, err := l.keepFiles(f, req)
-	if err == nil && !req.OnDisk {
-		var warnings []string
-		warnings, err = f.limitSpools(fileOf(req.Session), l.opt.SpoolBytes, l.opt.Now())
+	var kept Kept
+	err := l.locked(ctx, func(f *folder) (err error) {
+		if kept, err = l.keepFiles(f, req); err != nil || req.OnDisk {
+			return err
+		}
+		warnings, err := f.limitSpools(fileOf(req.Session), l.opt.SpoolBytes, l.opt.Now())
 		kept.Warnings = append(kept.Warnings, warnings...)
-	}
+		return err
+	})
 	if err != nil {
 		return Kept{}, fmt.Errorf("end session: %w", err)
 	}
@@ -49,30 +46,27 @@ const keptAtOnce = 32
 
 // KeepAll is Keep for several sessions. One that cannot be kept does not stop the others.
 func (l *Ledger) KeepAll(ctx context.Context, all []Request) error {
-	f, err := l.openLocked(ctx)
-	if err != nil {
-		return fmt.Errorf("end sessions: %w", err)
-	}
-	defer f.close()
 	failed := make([]error, len(all))
-	var group errgroup.Group
-	group.SetLimit(keptAtOnce)
-	for i, req := range all {
-		group.Go(func() error {
-			err := cmp.Or(ctx.Err(), checkSession(req.Session), checkMessages(req.Messages))
-			if err == nil {
-				_, err = l.keepFiles(f, req)
-			}
-			if err != nil {
-				failed[i] = fmt.Errorf("end session %q: %w", req.Session, err)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // the errors are in failed
-	warnings, err := f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
-	for _, w := range warnings {
-		err = errors.Join(err, errors.New(w))
+	err := l.locked(ctx, func(f *folder) error {
+		var group errgroup.Group
+		group.SetLimit(keptAtOnce)
+		for i, req := range all {
+			group.Go(func() error {
+				err := cmp.Or(ctx.Err(), checkSession(req.Session), checkMessages(req.Messages))
+				if err == nil {
+					_, err = l.keepFiles(f, req)
+				}
+				if err != nil {
+					failed[i] = fmt.Errorf("end session %q: %w", req.Session, err)
+				}
+				return nil
+			})
+		}
+		_ = group.Wait() // the errors are in failed
+		return l.removeSpools(f)
+	})
+	if err != nil {
+		err = fmt.Errorf("end sessions: %w", err)
 	}
 	return errors.Join(append(failed, err)...)
 }
@@ -110,24 +104,24 @@ func (r *record) empty() bool {
 // Left returns the names of the sessions with spooled messages that wait for nobody: the session has ended, or it was not used for
 // idle. It omits sessions whose last flush has failed and whose next try is later.
 func (l *Ledger) Left(idle time.Duration) ([]string, error) {
-	f, err := l.openFolder()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.close()
-	var out []string
-	for _, name := range f.sessions(spoolSuffix) {
-		r, err := f.record(name)
+	return l.sessionsThat(spoolSuffix, func(f *folder, r record) bool {
 		now := l.opt.Now()
-		waits := err != nil || r.Session == "" || now.Before(r.NotBefore) && !r.NotBefore.After(now.Add(maxWait))
-		if !waits && (r.Ended || idle > 0 && now.Sub(r.Used) >= idle) && len(r.uncovered(f.spool(name))) > 0 {
-			out = append(out, r.Session)
+		waits := r.Session == "" || now.Before(r.NotBefore) && !r.NotBefore.After(now.Add(maxWait))
+		return !waits && (r.Ended || idle > 0 && now.Sub(r.Used) >= idle) && len(r.uncovered(f.spool(fileOf(r.Session)))) > 0
+	})
+}
+
+// sessionsThat returns the names of the sessions with files of a suffix whose state is such. Damaged ones are left out.
+func (l *Ledger) sessionsThat(suffix string, such func(f *folder, r record) bool) (out []string, err error) {
+	err = l.look(func(f *folder) error {
+		for _, name := range f.sessions(suffix) {
+			if r, err := f.record(name); err == nil && such(f, r) {
+				out = append(out, r.Session)
+			}
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // MarkOpen records whether a session is open in a host that keeps its messages on disk, so that LeftOpen finds it if the host ends
@@ -145,17 +139,14 @@ func (l *Ledger) mark(ctx context.Context, session string, change func(*record) 
 	if err := checkSession(session); err != nil {
 		return err
 	}
-	f, err := l.openLocked(ctx)
-	if err != nil {
-		return fmt.Errorf("mark session: %w", err)
-	}
-	defer f.close()
-	r, err := f.record(fileOf(session))
-	if err != nil || !change(&r) {
-		return err
-	}
-	r.Session = session
-	return f.writeRecord(r, l.opt.Now())
+	return l.locked(ctx, func(f *folder) error {
+		r, err := f.record(fileOf(session))
+		if err != nil || !change(&r) {
+			return err
+		}
+		r.Session = session
+		return f.writeRecord(r, l.opt.Now())
+	})
 }
 
 // MarkGroup records the channel of a group that is in a session. It writes nothing if that is recorded already.
@@ -169,33 +160,11 @@ func (l *Ledger) MarkGroup(ctx context.Context, session, channel string) error {
 
 // GroupOf returns the channel of the last group that was in a session, empty if none was.
 func (l *Ledger) GroupOf(session string) (string, error) {
-	f, err := l.openFolder()
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.close()
-	r, err := f.record(fileOf(session))
+	r, err := l.recordOf(fileOf(session))
 	return r.Group, err
 }
 
 // LeftOpen returns the names of the sessions that are marked as open. Their hosts may be running.
 func (l *Ledger) LeftOpen() ([]string, error) {
-	f, err := l.openFolder()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.close()
-	var out []string
-	for _, name := range f.sessions(recordSuffix) {
-		if r, err := f.record(name); err == nil && r.Open {
-			out = append(out, r.Session)
-		}
-	}
-	return out, nil
+	return l.sessionsThat(recordSuffix, func(_ *folder, r record) bool { return r.Open })
 }

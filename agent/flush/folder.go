@@ -66,6 +66,29 @@ func (l *Ledger) openLocked(ctx context.Context) (*folder, error) {
 	return f, nil
 }
 
+// locked runs do with the folder locked.
+func (l *Ledger) locked(ctx context.Context, do func(f *folder) error) error {
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return do(f)
+}
+
+// look runs do with the folder without its lock. It does nothing if there is no folder.
+func (l *Ledger) look(do func(f *folder) error) error {
+	f, err := l.openFolder()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return do(f)
+}
+
 // stateError returns an error of the folder as an ErrState, nil for none.
 func stateError(err error) error {
 	if err == nil {

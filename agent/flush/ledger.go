@@ -108,17 +108,14 @@ func (l *Ledger) Begin(ctx context.Context, req Request) (Range, error) {
 	if err := cmp.Or(checkSession(req.Session), checkMessages(req.Messages)); err != nil {
 		return Range{}, err
 	}
-	name := fileOf(req.Session)
+	name, out := fileOf(req.Session), Range{}
 	err := l.finish(ctx, name)
-	var f *folder
 	if err == nil {
-		f, err = l.openLocked(ctx)
+		err = l.locked(ctx, func(f *folder) (err error) {
+			out, err = l.beginLocked(f, name, req)
+			return err
+		})
 	}
-	if err != nil {
-		return Range{}, fmt.Errorf("begin flush: %w", err)
-	}
-	defer f.close()
-	out, err := l.beginLocked(f, name, req)
 	if err != nil {
 		return Range{}, fmt.Errorf("begin flush: %w", err)
 	}

@@ -2,7 +2,6 @@ package flush
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,12 +47,7 @@ func (f *folder) limitSpools(keep string, most int64, now time.Time) (warnings [
 }
 
 // removeSpools removes the spools that are too old or too large. It returns the warnings of limitSpools as an error.
-func (l *Ledger) removeSpools(ctx context.Context) error {
-	f, err := l.openLocked(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.close()
+func (l *Ledger) removeSpools(f *folder) error {
 	warnings, err := f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
 	for _, w := range warnings {
 		err = errors.Join(err, errors.New(w))

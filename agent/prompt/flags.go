@@ -48,7 +48,7 @@ func suspicions(text string) []string {
 	var before rune
 	for _, r := range text {
 		switch {
-		case !hidden(r) || r == '\n' || r == '\t' || r == '\r':
+		case !Hidden(r) || r == '\n' || r == '\t' || r == '\r':
 			seen.WriteRune(r)
 			before = r
 		case r != joiner && r != nonJoiner || before < 0x80:

@@ -149,7 +149,7 @@ func visible(value any) string {
 	raw, _ := json.Marshal(value) // the caller's values always have a JSON form
 	var b strings.Builder
 	for _, r := range string(raw) {
-		if !hidden(r) || r == joiner || r == nonJoiner {
+		if !Hidden(r) || r == joiner || r == nonJoiner {
 			b.WriteRune(r)
 			continue
 		}
@@ -166,8 +166,8 @@ const (
 	joiner    = '\u200d'
 )
 
-// hidden reports whether a character is invisible and no space, or changes how other characters look.
-func hidden(r rune) bool {
+// Hidden reports whether a character is invisible and no space, or changes how other characters look.
+func Hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp) || r >= 0xE0000 && r <= 0xE0FFF || r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u3164'
 }
 

@@ -179,9 +179,7 @@ func (e *Engine) runAction(ctx context.Context, key string, r council.ActionRequ
 	}
 	timeout := cmp.Or(e.set.Actions[r.Service].Timeout, e.set.Timeouts.Action)
 	e.job(ctx, key, job{task: key, member: r.Runner, phase: "action"}, council.ActivityRebuilding, e.now().Add(timeout), func(ctx context.Context) func() error {
-		e.crash("action-run:before")
 		result, err := e.doAction(ctx, r)
-		e.crash("action-run:after")
 		return func() error {
 			r.Status, r.Result, r.EndedAt = council.ActionCompleted, result, e.now()
 			if err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,13 @@ func (e *Engine) start(ctx context.Context, s *flow.Snapshot, pos flow.Position,
 			return false, err
 		}
 		turn.Attempt, turn.Calls, turn.Failures, turn.Usage = old.Attempt+1, old.Calls, old.Failures, old.Usage
-		if err := e.write("turn", turnPath(s.ID, a), turn); err != nil {
+		if err := e.f.Write(turnPath(s.ID, a), turn); err != nil {
 			return false, err
 		}
 	}
 	if a.Kind == flow.Execute {
 		begun := council.Started{Cycle: a.Cycle, Attempt: a.Attempt, Mode: s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set), Executor: a.Member, StartedAt: e.now()}
-		if err := e.publish("execution", stepPath(s.ID, "exec", a), begun); err != nil {
+		if err := e.publish(stepPath(s.ID, "exec", a), begun); err != nil {
 			return false, err
 		}
 	}
@@ -96,30 +97,14 @@ func (e *Engine) busy(task string) bool {
 
 // phaseOf returns the phase of package member of a step.
 func phaseOf(a flow.Action) string {
-	switch a.Kind {
-	case flow.AskBallot:
-		return member.PhaseOpinion
-	case flow.Arbitrate:
-		return member.PhaseArbitration
-	case flow.Announce:
-		return member.PhaseAnnouncement
-	case flow.Execute:
-		return member.PhaseAnswer
-	case flow.Review:
-		return member.PhaseReview
-	}
-	return string(a.Kind)
+	other := map[flow.Kind]string{flow.AskBallot: member.PhaseOpinion, flow.Execute: member.PhaseAnswer}
+	return cmp.Or(other[a.Kind], string(a.Kind))
 }
 
 // activityOf returns what a member does during a step.
 func activityOf(k flow.Kind) string {
-	switch k {
-	case flow.Announce:
-		return council.ActivityAnnouncing
-	case flow.Execute:
-		return council.ActivityExecuting
-	}
-	return council.ActivityDiscussing
+	other := map[flow.Kind]string{flow.Announce: council.ActivityAnnouncing, flow.Execute: council.ActivityExecuting}
+	return cmp.Or(other[k], council.ActivityDiscussing)
 }
 
 // run performs a slow step and returns what writes down what came of it.
@@ -131,7 +116,7 @@ func (e *Engine) run(ctx context.Context, s *flow.Snapshot, pos flow.Position, a
 			if ctx.Err() != nil {
 				return nil
 			}
-			return e.publish("note", fmt.Sprintf("%s/noted_%d.json", folder.TaskDir(s.ID), a.Cycle), noted)
+			return e.publish(fmt.Sprintf("%s/noted_%d.json", folder.TaskDir(s.ID), a.Cycle), noted)
 		}
 	case a.Kind == flow.Execute && s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set) == council.ModeCommand:
 		result, done := e.runCommand(ctx, s, a)
@@ -139,7 +124,7 @@ func (e *Engine) run(ctx context.Context, s *flow.Snapshot, pos flow.Position, a
 			if !done {
 				return nil
 			}
-			return e.publish("result", stepPath(s.ID, "result", a), result)
+			return e.publish(stepPath(s.ID, "result", a), result)
 		}
 	}
 	return e.askMember(ctx, s, pos, a, turn)
@@ -176,7 +161,7 @@ func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Posit
 			turn.Abstained = kind
 		}
 		e.log(a.Member, "warn", s.ID, turn.Phase, err.Error())
-		return e.write("failed-turn", turnPath(s.ID, a), turn)
+		return e.f.Write(turnPath(s.ID, a), turn)
 	}
 }
 
@@ -214,7 +199,7 @@ func (e *Engine) count(rel string, turn *council.Turn) error {
 		return errNoCalls
 	}
 	turn.Calls++
-	return e.write("call", rel, turn)
+	return e.f.Write(rel, turn)
 }
 
 // late reports whether the turn of a ballot has ended: its round is sealed, or the member was counted as abstaining.
@@ -245,7 +230,7 @@ func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r mem
 		if a.Cycle > 1 {
 			name = fmt.Sprintf("arbitration_%d.json", a.Cycle)
 		}
-		return e.publish("arbitration", dir+"/"+name, arb)
+		return e.publish(dir+"/"+name, arb)
 	case flow.Announce:
 		if r.Announcement == nil || strings.TrimSpace(r.Announcement.Summary) == "" {
 			return malformed("summary")
@@ -253,12 +238,12 @@ func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r mem
 		ann := *r.Announcement
 		ann.KeyPoints = append([]string{}, ann.KeyPoints...)
 		ann.AnnouncedBy, ann.AnnouncedAt, ann.Usage = a.Member, now, r.Usage
-		return e.publish("announcement", fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle), ann)
+		return e.publish(fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle), ann)
 	case flow.Execute:
 		if strings.TrimSpace(r.Answer) == "" {
 			return malformed("text")
 		}
-		return e.publish("result", stepPath(s.ID, "result", a), council.Result{TaskID: s.ID, Executor: a.Member, Result: r.Answer, Succeeded: true,
+		return e.publish(stepPath(s.ID, "result", a), council.Result{TaskID: s.ID, Executor: a.Member, Result: r.Answer, Succeeded: true,
 			Attempt: a.Attempt, CompletedAt: now, Author: council.Author{Kind: "member", Name: a.Member}, Usage: r.Usage})
 	case flow.Review:
 		if r.Review == nil {
@@ -266,7 +251,7 @@ func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r mem
 		}
 		review := *r.Review
 		review.Cycle, review.Attempt, review.Reviewer, review.Timestamp, review.Usage = a.Cycle, a.Attempt, a.Member, now, r.Usage
-		return e.publish("review", stepPath(s.ID, "review", a), review)
+		return e.publish(stepPath(s.ID, "review", a), review)
 	}
 	return malformed("place")
 }
@@ -289,12 +274,10 @@ func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, turn *council.Turn,
 		return err
 	}
 	turn.BallotSHA256 = folder.Sum(data)
-	if err := e.write("ballot-hash", turnPath(s.ID, a), turn); err != nil {
+	if err := e.f.Write(turnPath(s.ID, a), turn); err != nil {
 		return err
 	}
-	e.crash("ballot:before")
 	err = e.f.PublishBytes(fmt.Sprintf("%s/%s.json", folder.RoundDir(s.ID, a.Round, a.Attempt), a.Member), data)
-	e.crash("ballot:after")
 	if errors.Is(err, fs.ErrExist) {
 		return &member.Abstention{Kind: council.AbstainError, Reason: "there is a ballot of the member already, which this turn has not given"}
 	}

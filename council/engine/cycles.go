@@ -109,7 +109,7 @@ func (e *Engine) evaluations(ctx context.Context, sooner func(time.Time)) error 
 	var first begun
 	if err := e.f.Read(folder.Evaluations+"/first.json", &first); errors.Is(err, fs.ErrNotExist) {
 		first.StartedAt = e.now()
-		if err := e.publish("first", folder.Evaluations+"/first.json", first); err != nil {
+		if err := e.publish(folder.Evaluations+"/first.json", first); err != nil {
 			return err
 		}
 	} else if err != nil {
@@ -133,7 +133,7 @@ func (e *Engine) begin(kind, by string, earlier []council.CycleRequest) (string,
 		id = fmt.Sprintf("eval_manual_%d", now.Unix())
 	}
 	r := council.CycleRequest{CycleID: id, Type: kind, Status: council.StatusPending, TriggeredAt: now, TriggeredBy: by, Roster: e.set.Roster()}
-	if err := e.publishNew("cycle-request", cycleDir(id)+"/request.json", r); errors.Is(err, fs.ErrExist) {
+	if err := e.f.Publish(cycleDir(id)+"/request.json", r); errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("cycle %s %w", id, ErrExists)
 	} else if err != nil {
 		return "", err
@@ -141,7 +141,7 @@ func (e *Engine) begin(kind, by string, earlier []council.CycleRequest) (string,
 	e.stream.emit(EventEvaluation, id, "", now)
 	if kind == council.CycleScheduled && !e.voted(earlier) {
 		skipped := council.CycleResult{CycleID: id, CompletedAt: now, RetuneTargets: []string{}, Status: council.CycleSkipped, Reason: "no member has voted since the last cycle"}
-		return id, e.publish("cycle-result", cycleDir(id)+"/result.json", skipped)
+		return id, e.publish(cycleDir(id)+"/result.json", skipped)
 	}
 	return id, nil
 }
@@ -156,12 +156,8 @@ func (e *Engine) voted(earlier []council.CycleRequest) bool {
 			break
 		}
 	}
-	ids, _ := e.f.TaskIDs() // none are no votes
-	for _, id := range ids {
-		s, err := e.f.Cached(id)
-		if err != nil {
-			continue
-		}
+	tasks, _ := e.tasks() // none are no votes
+	for _, s := range tasks {
 		for _, a := range s.Rounds {
 			if a.Seal != nil && len(a.Seal.Ballots) > 0 && a.Seal.SealedAt.After(since) {
 				return true
@@ -223,7 +219,7 @@ func (e *Engine) askPair(ctx context.Context, r council.CycleRequest, p flow.Pai
 		}
 		ev := *reply.Evaluation
 		ev.Evaluator, ev.Target, ev.CycleID, ev.Timestamp, ev.Usage = p.Evaluator, p.Target, r.CycleID, e.now(), reply.Usage
-		return e.publish("evaluation", cycleDir(r.CycleID)+"/"+p.String()+".json", ev)
+		return e.publish(cycleDir(r.CycleID)+"/"+p.String()+".json", ev)
 	}
 	_, err := e.askAside(ctx, a)
 	return err
@@ -236,19 +232,15 @@ func (e *Engine) history(name string) []member.Past {
 		p  member.Past
 	}
 	var all []dated
-	ids, _ := e.f.TaskIDs() // none are no history
-	for _, id := range ids {
-		s, err := e.f.Cached(id)
-		if err != nil {
-			continue
-		}
+	tasks, _ := e.tasks() // none are no history
+	for _, s := range tasks {
 		for _, a := range s.Rounds {
 			ballots, _ := s.Sealed(a)
 			for _, b := range ballots {
 				if b.Node != name || b.Attempt > 0 && b.Attempt != a.Attempt {
 					continue
 				}
-				p := member.Past{TaskID: id, Title: s.Task.Title, Round: a.Round, Vote: b.Vote, Opinion: b.Opinion}
+				p := member.Past{TaskID: s.ID, Title: s.Task.Title, Round: a.Round, Vote: b.Vote, Opinion: b.Opinion}
 				if s.Decision != nil {
 					p.Outcome, p.Later = s.Decision.Decision, s.Decision.Outcome
 				}
@@ -289,7 +281,7 @@ func (e *Engine) conclude(s council.EvaluationState, missing []string) error {
 			if len(re.After) == 0 && len(re.Refused) == 0 {
 				continue
 			}
-			if err := e.publish("retune", rel, re); err != nil {
+			if err := e.publish(rel, re); err != nil {
 				return err
 			}
 		} else if err != nil {
@@ -303,7 +295,7 @@ func (e *Engine) conclude(s council.EvaluationState, missing []string) error {
 		}
 	}
 	defer e.stream.emit(EventEvaluation, r.CycleID, "", result.CompletedAt)
-	return e.publish("cycle-result", cycleDir(r.CycleID)+"/result.json", result)
+	return e.publish(cycleDir(r.CycleID)+"/result.json", result)
 }
 
 // retune moves the parameters of a member, once.

@@ -168,7 +168,7 @@ func TestInterruptedCommandIsRepeatedOnlyIfIdempotent(t *testing.T) {
 			}
 		}
 		w.openInline(crash)
-		point = "command:before"
+		point = "exec_1_1.json:after"
 		died := func() (died bool) {
 			defer func() { died = recover() != nil }()
 			if _, err := w.Submit(t.Context(), council.Task{ID: "task_1", Title: "Buy a kettle"}); err != nil {

@@ -42,7 +42,7 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what no caller can be told; nil discards it.
 	Log *slog.Logger
-	// Crash is called before and after each change on disk, with its name. Tests end the process there.
+	// Crash is called before and after each change of a file of the council, with its name. Tests end the process there.
 	Crash func(point string)
 	// inline performs slow actions where they are started, for tests that end an engine at a point.
 	inline bool
@@ -118,6 +118,7 @@ func newEngine(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.Step = o.Crash
 	e := &Engine{
 		opt: o, set: o.Settings.WithDefaults(), f: f, stream: newStream(o.Now()), poke: make(chan struct{}, 1),
 		running: map[string]job{}, resting: map[string]rest{}, searched: map[string]time.Time{},
@@ -162,45 +163,19 @@ func (e *Engine) writable() error {
 	return nil
 }
 
-// crash tells tests that a point was reached.
-func (e *Engine) crash(point string) {
-	if e.opt.Crash != nil {
-		e.opt.Crash(point)
-	}
-}
-
 // publish writes a file once. A file that exists is not an error: its effect is there.
-func (e *Engine) publish(point, rel string, v any) error {
-	e.crash(point + ":before")
-	err := e.f.Publish(rel, v)
-	e.crash(point + ":after")
-	if errors.Is(err, fs.ErrExist) {
-		return nil
+func (e *Engine) publish(rel string, v any) error {
+	if err := e.f.Publish(rel, v); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return err
+	return nil
 }
 
-// publishNew writes a file once, and returns an error if it exists.
-func (e *Engine) publishNew(point, rel string, v any) error {
-	e.crash(point + ":before")
-	err := e.f.Publish(rel, v)
-	e.crash(point + ":after")
-	return err
-}
-
-// write replaces a file that follows from others.
-func (e *Engine) write(point, rel string, v any) error {
-	e.crash(point + ":before")
-	_, err := e.f.Write(rel, v)
-	e.crash(point + ":after")
-	return err
-}
-
-// lockedWrite is write for callers without the lock.
-func (e *Engine) lockedWrite(point, rel string, v any) error {
+// lockedWrite replaces a file that follows from others, for callers without the lock.
+func (e *Engine) lockedWrite(rel string, v any) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.write(point, rel, v)
+	return e.f.Write(rel, v)
 }
 
 // log writes a line to the log of a member. A log that cannot be written is told to the engine's own.

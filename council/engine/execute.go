@@ -30,10 +30,8 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 		return r, true
 	}
 	w := &progress{e: e, rel: folder.Decisions + "/" + s.ID + "_progress.jsonl", kept: member.Tail{Limit: maxResult}}
-	e.crash("command:before")
 	stdin := brief(s, flow.Where(s, flow.World{Now: e.now(), Settings: e.set}))
 	err := member.Program{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Stdin: stdin, Stdout: w, Stderr: w}.Run(ctx)
-	e.crash("command:after")
 	w.end()
 	r.Result, r.CompletedAt, r.Succeeded = w.kept.String(), e.now(), err == nil
 	if errors.Is(ctx.Err(), context.Canceled) {

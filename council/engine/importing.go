@@ -104,8 +104,7 @@ func (i *importer) replace(rel string, v any) error {
 	if i.report.DryRun {
 		return nil
 	}
-	_, err := i.e.f.Write(rel, v)
-	return err
+	return i.e.f.Write(rel, v)
 }
 
 // each calls do with the ids of the JSON files of a folder that v can be read from, and with their paths.

@@ -33,7 +33,7 @@ func (e *Engine) Load(context.Context) (Load, error) {
 	if err != nil {
 		return l, err
 	}
-	ids, err := e.f.TaskIDs()
+	tasks, err := e.tasks()
 	if err != nil {
 		return l, err
 	}
@@ -49,11 +49,7 @@ func (e *Engine) Load(context.Context) (Load, error) {
 	}
 	var newest time.Time
 	var last map[string]string
-	for _, id := range ids {
-		s, err := e.f.Cached(id)
-		if err != nil {
-			continue // which Doctor tells
-		}
+	for _, s := range tasks {
 		pos := flow.Where(s, w)
 		if !flow.Final(pos.Status) {
 			l.Open++

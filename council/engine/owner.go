@@ -97,7 +97,7 @@ func (e *Engine) addComment(s *flow.Snapshot, c council.Comment) error {
 	if err := e.f.Read(rel, &all); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: the comments of task %s cannot be read: %w; repair the file or move it away", ErrState, s.ID, err)
 	}
-	err := e.write("comments", rel, append(all, c))
+	err := e.f.Write(rel, append(all, c))
 	if errors.Is(err, records.ErrTooLarge) {
 		return fmt.Errorf("%w: task %s has no room for a further comment of that length; go on in a new task", ErrState, s.ID)
 	}
@@ -125,7 +125,7 @@ func (e *Engine) RequestRound(_ context.Context, id string, author council.Autho
 				return err
 			}
 		}
-		return e.publish("cycle", fmt.Sprintf("%s/cycle_%d.json", folder.TaskDir(id), cycle.Cycle), cycle)
+		return e.publish(fmt.Sprintf("%s/cycle_%d.json", folder.TaskDir(id), cycle.Cycle), cycle)
 	})
 }
 
@@ -164,7 +164,7 @@ func (e *Engine) Cancel(_ context.Context, id, reason string, author council.Aut
 // ruling publishes what an owner has decided, and ends what members do for the task.
 func (e *Engine) ruling(s *flow.Snapshot, r council.Ruling) error {
 	r.CreatedAt = e.now()
-	if err := e.publishNew("ruling", fmt.Sprintf("%s/owner_%d.json", folder.TaskDir(s.ID), s.Cycle()), r); errors.Is(err, fs.ErrExist) {
+	if err := e.f.Publish(fmt.Sprintf("%s/owner_%d.json", folder.TaskDir(s.ID), s.Cycle()), r); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: an owner has decided task %s", ErrState, s.ID)
 	} else if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (e *Engine) ApproveExecution(_ context.Context, id string, author council.A
 		if pos.NeedsOwner != flow.NeedsApproval {
 			return state(s, pos, "executed: no approval is needed now")
 		}
-		return e.publish("approval", fmt.Sprintf("%s/approval_%d.json", folder.TaskDir(id), pos.Cycle), council.Approval{Author: author, CreatedAt: e.now()})
+		return e.publish(fmt.Sprintf("%s/approval_%d.json", folder.TaskDir(id), pos.Cycle), council.Approval{Author: author, CreatedAt: e.now()})
 	})
 }
 
@@ -202,7 +202,7 @@ func (e *Engine) ReportResult(_ context.Context, id string, r council.Result) er
 			}
 			a := flow.Action{Cycle: pos.Cycle, Attempt: k}
 			r.TaskID, r.Attempt, r.CompletedAt, r.Executor = id, k, e.now(), cmp.Or(r.Executor, r.Author.Name, r.Author.Kind)
-			return e.publish("result", stepPath(id, "result", a), r)
+			return e.publish(stepPath(id, "result", a), r)
 		}
 	})
 }
@@ -220,7 +220,7 @@ func (e *Engine) RecordOutcome(_ context.Context, id, outcome, note string, auth
 		if pos.Decision == "" {
 			return state(s, pos, "judged by its outcome")
 		}
-		return e.write("outcome", folder.TaskDir(id)+"/outcome.json", council.Outcome{Outcome: outcome, Note: note, Author: author, CreatedAt: e.now()})
+		return e.f.Write(folder.TaskDir(id)+"/outcome.json", council.Outcome{Outcome: outcome, Note: note, Author: author, CreatedAt: e.now()})
 	})
 }
 
@@ -252,7 +252,7 @@ func (e *Engine) Solo(ctx context.Context, id string) (council.Ballot, error) {
 		return council.Ballot{}, fmt.Errorf("%w: the arbiter has not answered", ErrState)
 	}
 	return *r.Ballot, e.onTask(id, func(*flow.Snapshot, flow.Position) error {
-		return e.publish("solo", folder.TaskDir(id)+"/solo.json", r.Ballot)
+		return e.publish(folder.TaskDir(id)+"/solo.json", r.Ballot)
 	})
 }
 

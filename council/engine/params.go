@@ -142,12 +142,10 @@ func (e *Engine) change(name string, changed council.Params, c council.ParamsCha
 	for key, v := range after {
 		file[key] = v
 	}
-	e.crash("params-history:before")
 	if err := e.f.AppendLine(historyPath(name), c, 16<<20); err != nil {
 		return nil, err
 	}
-	e.crash("params-history:after")
-	if err := e.write("params", paramsPath(name), file); err != nil {
+	if err := e.f.Write(paramsPath(name), file); err != nil {
 		return nil, err
 	}
 	e.stream.emit(EventParams, "", name, c.At)

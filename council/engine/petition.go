@@ -47,7 +47,7 @@ func actionOf(r council.ActionRequest) petition {
 
 // filePetition publishes a new petition.
 func (e *Engine) filePetition(p petition, v any) error {
-	if err := e.publishNew(p.what, p.rel, v); errors.Is(err, fs.ErrExist) {
+	if err := e.f.Publish(p.rel, v); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s %s %w", p.what, p.id, ErrExists)
 	} else if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (e *Engine) filePetition(p petition, v any) error {
 func (e *Engine) keepPetition(p petition, v any) error {
 	e.stream.emit(p.event, p.id, p.by, e.now())
 	e.wake()
-	return e.write(p.what+"-state", p.rel, v)
+	return e.f.Write(p.rel, v)
 }
 
 // recordsIn reads the records of a folder. known reports whether a record belongs to its file, and may fill it in; what cannot be read is told
@@ -114,7 +114,7 @@ func (e *Engine) askAside(ctx context.Context, a aside) (bool, error) {
 	}
 	turn.Member, turn.Phase, turn.StartedAt, turn.LeaseUntil = a.q.Member, a.q.Phase, e.now(), a.deadline
 	turn.Attempt++
-	if err := e.write(a.q.Phase+"-turn", a.turn, turn); err != nil {
+	if err := e.f.Write(a.turn, turn); err != nil {
 		return false, err
 	}
 	q := a.q
@@ -136,7 +136,7 @@ func (e *Engine) askAside(ctx context.Context, a aside) (bool, error) {
 			turn.Failures++
 			turn.Calls, turn.Reason = max(turn.Calls, reply.Calls), err.Error()
 			e.log(q.Member, "warn", a.task, q.Phase, err.Error())
-			return e.write(q.Phase+"-failed", a.turn, turn)
+			return e.f.Write(a.turn, turn)
 		}
 	})
 	return true, nil
@@ -214,9 +214,7 @@ func (e *Engine) suggestedEver() ([]council.Suggestion, error) {
 
 // shelve moves a suggestion that is over to the archive.
 func (e *Engine) shelve(s council.Suggestion) error {
-	e.crash("shelve:before")
 	err := e.f.Move(suggestionPath(s.Worker, s.ID), path.Join(folder.Archived, suggestionPath(s.Worker, s.ID)))
-	e.crash("shelve:after")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -62,7 +62,7 @@ type lab struct {
 
 func (l *lab) open() {
 	o := engine.Options{Folder: l.dir + "/council", Settings: l.set, Workspace: l.dir + "/agent", Ask: l.script, Now: l.clock.Now, Crash: func(point string) {
-		if point == "status:after" {
+		if point == "status.json:after" {
 			l.checkStatus("task_1")
 		}
 		if l.fuse == 0 {

@@ -24,7 +24,7 @@ func (e *Engine) quick(s *flow.Snapshot, pos flow.Position, a flow.Action) error
 		now := e.now()
 		opened := council.Opened{Cycle: a.Cycle, Round: a.Round, Attempt: a.Attempt, OpenedAt: now, Deadline: now.Add(e.set.Timeouts.Round)}
 		defer e.stream.emit(EventDiscussion, s.ID, "", now)
-		return e.publish("open", folder.RoundDir(s.ID, a.Round, a.Attempt)+"/_open.json", opened)
+		return e.publish(folder.RoundDir(s.ID, a.Round, a.Attempt)+"/_open.json", opened)
 	case flow.Abstain:
 		return e.abstain(s, a)
 	case flow.SealRound:
@@ -34,15 +34,15 @@ func (e *Engine) quick(s *flow.Snapshot, pos flow.Position, a flow.Action) error
 			return err
 		}
 		seal := flow.Seal(fresh, a.Round, e.world(), e.family)
-		return e.publish("seal", folder.RoundDir(s.ID, a.Round, a.Attempt)+"/_seal.json", seal)
+		return e.publish(folder.RoundDir(s.ID, a.Round, a.Attempt)+"/_seal.json", seal)
 	case flow.EngineAnnounce:
-		return e.publish("announcement", fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle), e.ownAnnouncement(s, pos))
+		return e.publish(fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle), e.ownAnnouncement(s, pos))
 	case flow.FailExecution:
 		r := council.Result{TaskID: s.ID, Executor: "engine", Result: a.Reason, Attempt: a.Attempt, CompletedAt: e.now(), Author: council.Author{Kind: "engine"}}
-		return e.publish("result", stepPath(s.ID, "result", a), r)
+		return e.publish(stepPath(s.ID, "result", a), r)
 	case flow.FailReview:
 		r := council.Review{Cycle: a.Cycle, Attempt: a.Attempt, Reviewer: a.Member, Notes: a.Reason, Timestamp: e.now()}
-		return e.publish("review", stepPath(s.ID, "review", a), r)
+		return e.publish(stepPath(s.ID, "review", a), r)
 	case flow.Derive:
 		return e.derive(s, pos)
 	case flow.Archive:
@@ -60,17 +60,15 @@ func stepPath(id, what string, a flow.Action) string {
 func (e *Engine) fix(s *flow.Snapshot) error {
 	from := path.Join(folder.Inbox, "attachments", s.ID)
 	if e.f.Exists(from) {
-		e.crash("attachments:before")
 		if err := e.f.Move(from, folder.TaskDir(s.ID)+"/attachments"); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		e.crash("attachments:after")
 	}
 	claim := council.Claim{
 		TaskID: s.ID, ClaimedAt: e.now(), Roster: e.set.Roster(), Need: council.Need(len(e.set.Members)), Policy: e.set.Policy,
 		MinRounds: e.set.MinRounds, MaxRounds: e.set.MaxRounds, Arbiter: e.set.WithRole(council.RoleArbiter),
 	}
-	return e.publish("claim", folder.TaskDir(s.ID)+"/claim.json", claim)
+	return e.publish(folder.TaskDir(s.ID)+"/claim.json", claim)
 }
 
 // abstain records that a member does not vote. Somebody who is being asked is not waited for.
@@ -87,7 +85,7 @@ func (e *Engine) abstain(s *flow.Snapshot, a flow.Action) error {
 	t.Abstained, t.Reason = a.Abstention, a.Reason
 	e.log(a.Member, "warn", s.ID, "opinion", "abstains ("+a.Abstention+"): "+a.Reason)
 	defer e.stream.emit(EventDiscussion, s.ID, a.Member, e.now())
-	return e.write("abstention", rel, t)
+	return e.f.Write(rel, t)
 }
 
 // turnPath returns the path of the turn of a slow action.
@@ -127,7 +125,7 @@ func (e *Engine) derive(s *flow.Snapshot, pos flow.Position) error {
 		e.stream.emit(EventDecision, s.ID, "", e.now())
 	}
 	defer e.stream.emit(EventDiscussion, s.ID, "", e.now())
-	return e.write("status", folder.TaskDir(s.ID)+"/status.json", flow.StatusOf(s, pos))
+	return e.f.Write(folder.TaskDir(s.ID)+"/status.json", flow.StatusOf(s, pos))
 }
 
 // record writes the record of a decision and what goes with it.
@@ -148,19 +146,19 @@ func (e *Engine) record(s *flow.Snapshot, pos flow.Position, d *council.Decision
 		}
 	}
 	if history != nil {
-		if err := e.write("history", folder.DecisionPath(s.ID, "_history"), history); err != nil {
+		if err := e.f.Write(folder.DecisionPath(s.ID, "_history"), history); err != nil {
 			return err
 		}
 	}
 	for k := 1 + council.MaxRepairs; k > 0; k-- {
 		if r, ok := s.Results[flow.StepKey{Cycle: pos.Cycle, Attempt: k}]; ok {
-			if err := e.write("last-result", folder.DecisionPath(s.ID, "_result"), r); err != nil {
+			if err := e.f.Write(folder.DecisionPath(s.ID, "_result"), r); err != nil {
 				return err
 			}
 			break
 		}
 	}
-	return e.write("record", folder.DecisionPath(s.ID, ""), d)
+	return e.f.Write(folder.DecisionPath(s.ID, ""), d)
 }
 
 // proposeUndo puts a task into the inbox that asks to undo what was done for a task that is rejected now. It needs a vote of its own. The
@@ -205,7 +203,7 @@ func (e *Engine) supersede(s *flow.Snapshot, d *council.Decision) error {
 	if e.f.Exists(dir + "/superseded.json") {
 		return nil
 	}
-	if err := e.publish("superseded", dir+"/superseded.json", council.Superseded{By: s.ID, CreatedAt: d.DecidedAt}); err != nil {
+	if err := e.publish(dir+"/superseded.json", council.Superseded{By: s.ID, CreatedAt: d.DecidedAt}); err != nil {
 		return err
 	}
 	e.wake()
@@ -233,20 +231,16 @@ func (e *Engine) archive(s *flow.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		e.crash("archive-copy:before")
 		if err := e.f.PublishBytes(folder.TaskDir(s.ID)+"/"+name, data); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		e.crash("archive-copy:after")
 	}
 	line := map[string]any{"id": s.ID, "month": month, "title": s.Task.Title, "status": s.Status.Status, "archived_at": e.now()}
 	if err := e.f.AppendLine(folder.Archived+"/index.jsonl", line, 64<<20); err != nil {
 		return err
 	}
-	e.crash("archive:before")
 	if err := e.f.Move(folder.TaskDir(s.ID), dir); err != nil {
 		return err
 	}
-	e.crash("archive:after")
 	return e.f.Leave(s.ID, dir)
 }

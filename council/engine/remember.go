@@ -45,8 +45,6 @@ func (e *Engine) remember(s *flow.Snapshot, d *council.Decision) error {
 	if err := root.MkdirAll(path.Dir(d.MemoryPath), 0o700); err != nil {
 		return err
 	}
-	e.crash("memory:before")
-	defer e.crash("memory:after")
 	return files.Write(root, d.MemoryPath, want, 0o600)
 }
 

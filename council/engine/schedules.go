@@ -52,7 +52,7 @@ func (e *Engine) schedules(ctx context.Context, sooner func(time.Time)) error {
 func (e *Engine) fireAt(_ context.Context, c council.Schedule, _ func(time.Time)) error {
 	var first begun
 	if err := e.f.Read(firedPath(c.Name, "_first"), &first); errors.Is(err, fs.ErrNotExist) {
-		return e.publish("schedule-first", firedPath(c.Name, "_first"), begun{StartedAt: e.now()})
+		return e.publish(firedPath(c.Name, "_first"), begun{StartedAt: e.now()})
 	} else if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (e *Engine) takeNotes(c council.Schedule, hits []memory.Hit) error {
 	}
 	var first begun
 	if err := e.f.Read(firedPath(c.Name, "_first"), &first); errors.Is(err, fs.ErrNotExist) {
-		return e.publish("schedule-first", firedPath(c.Name, "_first"), begun{StartedAt: e.now(), Seen: ids})
+		return e.publish(firedPath(c.Name, "_first"), begun{StartedAt: e.now(), Seen: ids})
 	} else if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (e *Engine) fire(c council.Schedule, f council.Fired, description string) e
 			f.Suggestion = s.ID
 		}
 	}
-	return e.publish("schedule-fired", rel, f)
+	return e.publish(rel, f)
 }
 
 // lastFired returns when a schedule has fired last; ok is false if it never has.

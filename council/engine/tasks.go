@@ -86,14 +86,12 @@ func (e *Engine) drop(t council.Task, files []Upload) error {
 		return fmt.Errorf("task %s %w", t.ID, ErrExists)
 	}
 	for i, f := range files {
-		e.crash("upload:before")
 		err := e.f.PublishBytes(path.Join(folder.Inbox, "attachments", t.ID, t.Attachments[i].File), f.Data)
-		e.crash("upload:after")
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	if err := e.publishNew("submit", rel, t); errors.Is(err, fs.ErrExist) {
+	if err := e.f.Publish(rel, t); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("task %s %w", t.ID, ErrExists)
 	} else if err != nil {
 		return err
@@ -165,17 +163,24 @@ func (e *Engine) summaries(archived bool) ([]Summary, error) {
 			all = append(all, Summary{Task: t, Status: council.Status{TaskID: t.ID, Status: council.StatusPending}, UpdatedAt: t.CreatedAt})
 		}
 	}
-	ids, err := e.f.TaskIDs()
-	if err != nil {
-		return nil, err
-	}
+	tasks, err := e.tasks()
 	w := e.lockedWorld()
+	for _, s := range tasks {
+		all = append(all, summary(s, w))
+	}
+	return all, err
+}
+
+// tasks returns the tasks that are not archived. Those that cannot be read are left out, which Doctor tells.
+func (e *Engine) tasks() ([]*flow.Snapshot, error) {
+	ids, err := e.f.TaskIDs()
+	var all []*flow.Snapshot
 	for _, id := range ids {
 		if s, err := e.f.Cached(id); err == nil {
-			all = append(all, summary(s, w))
+			all = append(all, s)
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // lockedWorld is world for callers without the lock.
@@ -305,19 +310,15 @@ func roundOf(s *flow.Snapshot, a flow.Attempt) Round {
 
 // Decisions returns the records of decisions, newest first.
 func (e *Engine) Decisions(_ context.Context, f Filter) ([]council.Decision, error) {
-	ids, err := e.f.TaskIDs()
+	tasks, err := e.tasks()
 	if err != nil {
 		return nil, err
 	}
 	w := e.lockedWorld()
 	var all []council.Decision
-	for _, id := range ids {
-		s, err := e.f.Cached(id)
-		if err != nil || f.Type != "" && s.Task.Type != f.Type {
-			continue
-		}
+	for _, s := range tasks {
 		d := flow.Record(s, flow.Where(s, w))
-		if d != nil && (len(f.Status) == 0 || slices.Contains(f.Status, d.Status)) {
+		if d != nil && (f.Type == "" || s.Task.Type == f.Type) && (len(f.Status) == 0 || slices.Contains(f.Status, d.Status)) {
 			all = append(all, *d)
 		}
 	}

@@ -39,18 +39,14 @@ func (e *Engine) upkeep(sooner func(time.Time)) error {
 // health says what waits for a person, or is not as it should be.
 func (e *Engine) health(now time.Time) (council.Health, error) {
 	h := council.Health{CheckedAt: now, Status: council.HealthGood, Problems: []string{}}
-	ids, err := e.f.TaskIDs()
+	tasks, err := e.tasks()
 	var last *council.Seal
-	for _, id := range ids {
-		s, err := e.f.Cached(id)
-		if err != nil { // a folder without a task
-			continue
-		}
+	for _, s := range tasks {
 		if s.Status != nil && s.Status.Status == council.StatusStalled {
-			h.Problems = append(h.Problems, id+" is stalled: decide it, request a round or cancel it")
+			h.Problems = append(h.Problems, s.ID+" is stalled: decide it, request a round or cancel it")
 		}
 		if len(s.Problems) > 0 {
-			h.Problems = append(h.Problems, id+" has files that cannot be read; kioku council doctor names them")
+			h.Problems = append(h.Problems, s.ID+" has files that cannot be read; kioku council doctor names them")
 		}
 		for _, a := range s.Rounds {
 			if a.Seal != nil && (last == nil || a.Seal.SealedAt.After(last.SealedAt)) {

@@ -103,7 +103,7 @@ func (e *Engine) SendCommand(_ context.Context, c council.Command) (council.Comm
 	if key := e.key(c.Worker); key != nil {
 		c.MAC = c.Sign(key)
 	}
-	err := e.publishNew("command", commandPath(c.Worker, c.ID), c)
+	err := e.f.Publish(commandPath(c.Worker, c.ID), c)
 	if errors.Is(err, fs.ErrExist) {
 		var old council.Command
 		return old, e.f.Read(commandPath(c.Worker, c.ID), &old)
@@ -177,7 +177,7 @@ func (e *Engine) Ack(_ context.Context, worker, id string, a council.Ack) error 
 	if !a.ProcessedAt.Before(c.ExpiresAt) {
 		a.Status = council.AckExpired
 	}
-	err := e.publishNew("ack", ackPath(worker, id), a)
+	err := e.f.Publish(ackPath(worker, id), a)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: command %s has been answered", ErrState, id)
 	}
@@ -214,7 +214,7 @@ func (e *Engine) answerCommands(sooner func(time.Time)) error {
 				}
 				ack.Status, ack.Result = council.AckProcessed, "ok"
 			}
-			errs = append(errs, e.publish("ack", ackPath(worker, c.ID), ack))
+			errs = append(errs, e.publish(ackPath(worker, c.ID), ack))
 			e.stream.emit(EventCommand, "", worker, ack.ProcessedAt)
 		}
 	}

@@ -36,7 +36,7 @@ func Next(s *Snapshot, w World) (Position, []Action) {
 		p.do(Action{Kind: Claim})
 		return p.pos, p.acts
 	}
-	p.pos.Cycle = s.cycle()
+	p.pos.Cycle = s.Cycle()
 	if s.Imported != nil && p.pos.Cycle == 1 {
 		p.pos.Round, p.pos.Status = s.LastRound(), s.Imported.Status
 		p.pos.Decision, p.pos.DecidedBy = s.Imported.Decision, s.Imported.DecidedBy

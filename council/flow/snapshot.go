@@ -76,11 +76,8 @@ type World struct {
 	Paused map[string]time.Time
 }
 
-// cycle returns the number of the current cycle.
-func (s *Snapshot) cycle() int { return 1 + len(s.Cycles) }
-
 // Cycle returns the number of the current cycle, from 1.
-func (s *Snapshot) Cycle() int { return s.cycle() }
+func (s *Snapshot) Cycle() int { return 1 + len(s.Cycles) }
 
 // bounds returns the first and the last round of a cycle.
 func (s *Snapshot) bounds(cycle int) (first, last int) {

@@ -108,6 +108,10 @@ func (f *Folder) Probe() error { return held(f.Folder.Probe()) }
 
 // AppendLine adds a record as a line of JSON to a file of at most limit bytes. A longer file is not added to.
 func (f *Folder) AppendLine(rel string, v any, limit int64) error {
+	if f.Step != nil {
+		f.Step(path.Base(rel) + ":before")
+		defer f.Step(path.Base(rel) + ":after")
+	}
 	return records.Lines{Root: f.Root(), Name: rel, Max: limit}.Append(v)
 }
 

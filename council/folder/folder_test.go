@@ -170,7 +170,7 @@ func TestNothingLeavesTheFolder(t *testing.T) {
 		if err := f.Publish(rel, 1); err == nil {
 			t.Errorf("%s: published", name)
 		}
-		if _, err := f.Write(rel, 1); err == nil {
+		if err := f.Write(rel, 1); err == nil {
 			t.Errorf("%s: written", name)
 		}
 	}

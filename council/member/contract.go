@@ -36,25 +36,29 @@ const (
 // contract is what a phase asks for.
 type contract struct {
 	// task tells the member what to do.
-	task func(q Question) string
+	task string
 	// fields of the reply behind "node".
-	fields func(q Question) []ask.Field
+	fields []ask.Field
 	// read takes a reply into r: decode decodes it into a struct. Its error says what the reply must have instead.
-	read func(q Question, r *Reply, decode func(into any) error) error
+	read func(r *Reply, decode func(into any) error) error
 }
 
 // contracts by phase.
-var contracts = map[string]contract{
-	PhaseOpinion:      {opinionTask, ballotFields, readBallot},
-	PhaseSolo:         {opinionTask, ballotFields, readBallot},
-	PhaseArbitration:  {arbitrationTask, arbitrationFields, readArbitration},
-	PhaseAnnouncement: {announcementTask, announcementFields, readAnnouncement},
-	PhaseAnswer:       {answerTask, answerFields, readAnswer},
-	PhaseReview:       {reviewTask, reviewFields, readReview},
-	PhaseEvaluation:   {evaluationTask, evaluationFields, readEvaluation},
-	PhaseSuggestion:   {suggestionTask, verdictFields, readVerdict},
-	PhaseAction:       {actionTask, verdictFields, readVerdict},
-	PhaseReflection:   {reflectionTask, reflectionFields, readReflection},
+var contracts = map[string]func(q Question) contract{
+	PhaseOpinion:      opinion,
+	PhaseSolo:         opinion,
+	PhaseArbitration:  arbitration,
+	PhaseAnnouncement: announcement,
+	PhaseAnswer:       answer,
+	PhaseReview:       review,
+	PhaseEvaluation:   evaluation,
+	PhaseSuggestion: func(q Question) contract {
+		return verdict(q, "A worker suggests the task above. Approve it only if it is clear, harmless and worth the council's time. Your approval does not decide the task; it only lets it go on.")
+	},
+	PhaseAction: func(q Question) contract {
+		return verdict(q, "A member requests the protected action above, for a task that the council has approved. Approve it only if the decision really calls for this action and the reason is sound. If in doubt, decline.")
+	},
+	PhaseReflection: reflection,
 }
 
 // check returns an *InputError for a question that nobody can be asked.
@@ -83,7 +87,7 @@ func (q Question) check() error {
 // fields returns the fields of the reply to q.
 func (q Question) fields() []ask.Field {
 	node := ask.Field{Name: "node", Kind: ask.Word, Words: []string{q.Member}, Says: fmt.Sprintf("always %q", q.Member)}
-	return append([]ask.Field{node}, contracts[q.Phase].fields(q)...)
+	return append([]ask.Field{node}, contracts[q.Phase](q).fields...)
 }
 
 // Parse reads what a member has replied to a question. The error says what the reply must have instead.
@@ -92,8 +96,7 @@ func Parse(q Question, reply string) (Reply, error) {
 		return Reply{}, err
 	}
 	var r Reply
-	err := contracts[q.Phase].read(q, &r, func(into any) error { return ask.Read(reply, q.fields(), into) })
-	if err != nil {
+	if err := contracts[q.Phase](q).read(&r, func(into any) error { return ask.Read(reply, q.fields(), into) }); err != nil {
 		return Reply{}, err
 	}
 	return r, nil
@@ -135,37 +138,40 @@ func opinionTask(q Question) string {
 	return s + why + " Read the opinions above, also for what you have missed; keep your view or change it, and say why. Vote on the task."
 }
 
-func ballotFields(q Question) []ask.Field {
+// opinion has a member vote.
+func opinion(q Question) contract {
 	round := max(q.Round, 1)
-	return []ask.Field{
-		{Name: "round", Kind: ask.Whole, Is: round, Says: fmt.Sprintf("always %d", round)},
-		words("vote", `"approve", "approve_with_modification" or "reject"`, council.VoteApprove, council.VoteWithChanges, council.VoteReject),
-		textField("opinion", maxText, false, "your judgement and the reasons for it"),
-		textField("proposed_approach", maxText, true, "what is to be done and how; empty only with a rejection"),
-		sentences("concerns", "what may go wrong, at most 10 short sentences; an empty list if nothing"),
-		{Name: "confidence", Kind: ask.Share, Optional: true, Says: "how sure you are, from 0 to 1, or null"},
-		{Name: "evidence", Kind: ask.Texts, Items: maxEvidence, Max: maxPlace,
-			Says: `sources of the recalled memories that you rely on, as they stand there ("path#L3"); an empty list if none`},
+	return contract{
+		task: opinionTask(q),
+		fields: []ask.Field{
+			{Name: "round", Kind: ask.Whole, Is: round, Says: fmt.Sprintf("always %d", round)},
+			words("vote", `"approve", "approve_with_modification" or "reject"`, council.VoteApprove, council.VoteWithChanges, council.VoteReject),
+			textField("opinion", maxText, false, "your judgement and the reasons for it"),
+			textField("proposed_approach", maxText, true, "what is to be done and how; empty only with a rejection"),
+			sentences("concerns", "what may go wrong, at most 10 short sentences; an empty list if nothing"),
+			{Name: "confidence", Kind: ask.Share, Optional: true, Says: "how sure you are, from 0 to 1, or null"},
+			{Name: "evidence", Kind: ask.Texts, Items: maxEvidence, Max: maxPlace,
+				Says: `sources of the recalled memories that you rely on, as they stand there ("path#L3"); an empty list if none`},
+		},
+		read: func(r *Reply, decode func(any) error) error {
+			b := &council.Ballot{}
+			if err := decode(b); err != nil {
+				return err
+			}
+			if b.Vote != council.VoteReject && b.ProposedApproach == "" {
+				return ask.Problem("proposed_approach", "is missing or empty; a vote for the task says how to do it")
+			}
+			if b.Concerns == nil {
+				b.Concerns = []string{} // the article's records always have the list
+			}
+			b.Attempt, b.Timestamp, b.Evidence = q.Attempt, q.Now, q.shownPlaces(b.Evidence)
+			if q.RecallDegraded {
+				b.Recall = "degraded"
+			}
+			r.Ballot = b
+			return nil
+		},
 	}
-}
-
-func readBallot(q Question, r *Reply, decode func(any) error) error {
-	b := &council.Ballot{}
-	if err := decode(b); err != nil {
-		return err
-	}
-	if b.Vote != council.VoteReject && b.ProposedApproach == "" {
-		return ask.Problem("proposed_approach", "is missing or empty; a vote for the task says how to do it")
-	}
-	if b.Concerns == nil {
-		b.Concerns = []string{} // the article's records always have the list
-	}
-	b.Attempt, b.Timestamp, b.Evidence = q.Attempt, q.Now, q.shownPlaces(b.Evidence)
-	if q.RecallDegraded {
-		b.Recall = "degraded"
-	}
-	r.Ballot = b
-	return nil
 }
 
 // shownPlaces returns those places that the member was shown.
@@ -181,55 +187,52 @@ func (q Question) shownPlaces(places []string) []string {
 	return shown
 }
 
-func arbitrationTask(Question) string {
-	return "The council has found no majority in its last round. You are the arbiter: weigh the opinions above and decide. " +
-		"If the arguments leave a serious risk open, or if you cannot decide, reject."
-}
-
-func arbitrationFields(Question) []ask.Field {
-	return []ask.Field{
-		words("decision", `"approved" or "rejected"`, council.Approved, council.Rejected),
-		textField("final_approach", maxText, true, "what is to be done and how; empty only with a rejection"),
-		textField("reasoning", maxText, false, "why, with the arguments of both sides"),
+// arbitration has the arbiter decide.
+func arbitration(q Question) contract {
+	return contract{
+		task: "The council has found no majority in its last round. You are the arbiter: weigh the opinions above and decide. " +
+			"If the arguments leave a serious risk open, or if you cannot decide, reject.",
+		fields: []ask.Field{
+			words("decision", `"approved" or "rejected"`, council.Approved, council.Rejected),
+			textField("final_approach", maxText, true, "what is to be done and how; empty only with a rejection"),
+			textField("reasoning", maxText, false, "why, with the arguments of both sides"),
+		},
+		read: func(r *Reply, decode func(any) error) error {
+			a := &council.Arbitration{DecidedBy: council.ByArbiter, Timestamp: q.Now}
+			if err := decode(a); err != nil {
+				return err
+			}
+			if a.Decision == council.Approved && a.FinalApproach == "" {
+				return ask.Problem("final_approach", "is missing or empty; an approval says what is to be done")
+			}
+			r.Arbitration = a
+			return nil
+		},
 	}
 }
 
-func readArbitration(q Question, r *Reply, decode func(any) error) error {
-	a := &council.Arbitration{DecidedBy: council.ByArbiter, Timestamp: q.Now}
-	if err := decode(a); err != nil {
-		return err
+// announcement has a decision announced, which it cannot change.
+func announcement(q Question) contract {
+	decided := q.Decision.Decision
+	return contract{
+		task: fmt.Sprintf("The task is decided: %s. Announce it to the people who wait for it. You report the decision; you cannot change it, and the text must not contradict it. Name the dissent, if there was any.", decided),
+		fields: []ask.Field{
+			words("decision", fmt.Sprintf("always %q; you cannot change it", decided), decided),
+			textField("summary", maxSummary, false, "what was decided and why, in a few sentences"),
+			sentences("key_points", "at most 10 short sentences"),
+			textField("final_approach", maxText, true, "what is to be done, from the approaches of those who voted for it; empty for a rejection"),
+		},
+		read: func(r *Reply, decode func(any) error) error {
+			r.Announcement = &council.Announced{}
+			if err := decode(r.Announcement); err != nil {
+				return err
+			}
+			if contradicts(r.Announcement.Summary, decided) {
+				return ask.Problem("summary", fmt.Sprintf("says the contrary of the decision, which is %q", decided))
+			}
+			return nil
+		},
 	}
-	if a.Decision == council.Approved && a.FinalApproach == "" {
-		return ask.Problem("final_approach", "is missing or empty; an approval says what is to be done")
-	}
-	r.Arbitration = a
-	return nil
-}
-
-func announcementTask(q Question) string {
-	return fmt.Sprintf("The task is decided: %s. Announce it to the people who wait for it. You report the decision; you cannot change it, and the text must not contradict it. Name the dissent, if there was any.",
-		q.Decision.Decision)
-}
-
-func announcementFields(q Question) []ask.Field {
-	return []ask.Field{
-		words("decision", fmt.Sprintf("always %q; you cannot change it", q.Decision.Decision), q.Decision.Decision),
-		textField("summary", maxSummary, false, "what was decided and why, in a few sentences"),
-		sentences("key_points", "at most 10 short sentences"),
-		textField("final_approach", maxText, true, "what is to be done, from the approaches of those who voted for it; empty for a rejection"),
-	}
-}
-
-func readAnnouncement(q Question, r *Reply, decode func(any) error) error {
-	a := &council.Announced{}
-	if err := decode(a); err != nil {
-		return err
-	}
-	if contradicts(a.Summary, q.Decision.Decision) {
-		return ask.Problem("summary", fmt.Sprintf("says the contrary of the decision, which is %q", q.Decision.Decision))
-	}
-	r.Announcement = a
-	return nil
 }
 
 // outcomeWords match how texts tell an outcome, in English, Japanese and Chinese.
@@ -246,113 +249,105 @@ func contradicts(text, outcome string) bool {
 	return says[other] && !says[outcome]
 }
 
-func answerTask(q Question) string {
+// answer has an approved task done, or a result repaired.
+func answer(q Question) contract {
+	c := contract{
+		task:   "The task is approved. Do it now, by the approach that was decided, as a text: the whole answer or result. Say plainly what you could not do or do not know.",
+		fields: []ask.Field{textField("answer", maxAnswer, false, "the whole answer, in Markdown")},
+		read:   func(r *Reply, decode func(any) error) error { return decode(r) },
+	}
 	if len(q.Problems) > 0 {
-		return "A reviewer has found problems in the earlier result above. Write the whole result again, with each problem repaired."
+		c.task = "A reviewer has found problems in the earlier result above. Write the whole result again, with each problem repaired."
 	}
-	return "The task is approved. Do it now, by the approach that was decided, as a text: the whole answer or result. Say plainly what you could not do or do not know."
+	return c
 }
 
-func answerFields(Question) []ask.Field {
-	return []ask.Field{textField("answer", maxAnswer, false, "the whole answer, in Markdown")}
-}
-
-func readAnswer(_ Question, r *Reply, decode func(any) error) error { return decode(r) }
-
-func reviewTask(Question) string {
-	return "Check whether the result above does what was decided, completely and correctly. If you cannot tell, it fails."
-}
-
-func reviewFields(Question) []ask.Field {
-	return []ask.Field{
-		words("verdict", `"pass" only if the result does what was decided, else "fail"`, wordPass, wordFail),
-		sentences("problems", "what is wrong, at most 10 short sentences; an empty list if the result passes"),
-		textField("reasoning", maxText, false, "how you have checked it"),
-	}
-}
-
-func readReview(_ Question, r *Reply, decode func(any) error) error {
-	var said struct {
-		Verdict, Reasoning string
-		Problems           []string
-	}
-	if err := decode(&said); err != nil {
-		return err
-	}
-	passed := said.Verdict == wordPass
-	switch {
-	case passed && len(said.Problems) > 0:
-		return ask.Problem("problems", `must be empty with the verdict "pass"`)
-	case !passed && len(said.Problems) == 0:
-		return ask.Problem("problems", `must name what is wrong with the verdict "fail"`)
-	}
-	r.Review = &council.Review{Passed: passed, Problems: said.Problems, Notes: strings.Join(append(slices.Clone(said.Problems), said.Reasoning), "\n")}
-	return nil
-}
-
-func evaluationTask(q Question) string {
-	return fmt.Sprintf("Rate the member %q by the ballots above and by what has become of the decisions. Suggest other parameters only if a pattern in several ballots calls for it, and move each by at most 0.2.", q.Target)
-}
-
-func evaluationFields(q Question) []ask.Field {
-	return []ask.Field{
-		words("target", fmt.Sprintf("always %q", q.Target), q.Target),
-		shares("scores", scores, false, strings.Join(scores, ", ")+", each from 0 to 1"),
-		{Name: "overall_score", Kind: ask.Share, Says: "from 0 to 1"},
-		{Name: "needs_retuning", Kind: ask.Flag, Says: "true only if a parameter should be moved"},
-		shares("suggested_params", council.ParamNames, true, "the new value from 0 to 1 of each parameter that should be moved, by at most 0.2; null for the others"),
-		textField("reasoning", maxText, false, "why, from the ballots below"),
+// review has a result checked.
+func review(Question) contract {
+	return contract{
+		task: "Check whether the result above does what was decided, completely and correctly. If you cannot tell, it fails.",
+		fields: []ask.Field{
+			words("verdict", `"pass" only if the result does what was decided, else "fail"`, wordPass, wordFail),
+			sentences("problems", "what is wrong, at most 10 short sentences; an empty list if the result passes"),
+			textField("reasoning", maxText, false, "how you have checked it"),
+		},
+		read: func(r *Reply, decode func(any) error) error {
+			var said struct {
+				Verdict, Reasoning string
+				Problems           []string
+			}
+			if err := decode(&said); err != nil {
+				return err
+			}
+			passed := said.Verdict == wordPass
+			switch {
+			case passed && len(said.Problems) > 0:
+				return ask.Problem("problems", `must be empty with the verdict "pass"`)
+			case !passed && len(said.Problems) == 0:
+				return ask.Problem("problems", `must name what is wrong with the verdict "fail"`)
+			}
+			r.Review = &council.Review{Passed: passed, Problems: said.Problems, Notes: strings.Join(append(slices.Clone(said.Problems), said.Reasoning), "\n")}
+			return nil
+		},
 	}
 }
 
 // scores are the names of council.Scores.
 var scores = []string{"decision_quality", "collaboration", "effectiveness", "parameter_balance"}
 
-func readEvaluation(_ Question, r *Reply, decode func(any) error) error {
-	r.Evaluation = &council.Evaluated{}
-	return decode(r.Evaluation)
-}
-
-func suggestionTask(Question) string {
-	return "A worker suggests the task above. Approve it only if it is clear, harmless and worth the council's time. Your approval does not decide the task; it only lets it go on."
-}
-
-func actionTask(Question) string {
-	return "A member requests the protected action above, for a task that the council has approved. Approve it only if the decision really calls for this action and the reason is sound. If in doubt, decline."
-}
-
-func verdictFields(Question) []ask.Field {
-	return []ask.Field{
-		words("verdict", `"approve" or "decline"`, wordApprove, wordDecline),
-		textField("reason", maxSummary, false, "why, in one or two sentences"),
+// evaluation has a member rate another.
+func evaluation(q Question) contract {
+	return contract{
+		task: fmt.Sprintf("Rate the member %q by the ballots above and by what has become of the decisions. Suggest other parameters only if a pattern in several ballots calls for it, and move each by at most 0.2.", q.Target),
+		fields: []ask.Field{
+			words("target", fmt.Sprintf("always %q", q.Target), q.Target),
+			shares("scores", scores, false, strings.Join(scores, ", ")+", each from 0 to 1"),
+			{Name: "overall_score", Kind: ask.Share, Says: "from 0 to 1"},
+			{Name: "needs_retuning", Kind: ask.Flag, Says: "true only if a parameter should be moved"},
+			shares("suggested_params", council.ParamNames, true, "the new value from 0 to 1 of each parameter that should be moved, by at most 0.2; null for the others"),
+			textField("reasoning", maxText, false, "why, from the ballots below"),
+		},
+		read: func(r *Reply, decode func(any) error) error {
+			r.Evaluation = &council.Evaluated{}
+			return decode(r.Evaluation)
+		},
 	}
 }
 
-func readVerdict(q Question, r *Reply, decode func(any) error) error {
-	var said struct{ Verdict, Reason string }
-	if err := decode(&said); err != nil {
-		return err
+// verdict has a petition judged.
+func verdict(q Question, task string) contract {
+	return contract{
+		task: task,
+		fields: []ask.Field{
+			words("verdict", `"approve" or "decline"`, wordApprove, wordDecline),
+			textField("reason", maxSummary, false, "why, in one or two sentences"),
+		},
+		read: func(r *Reply, decode func(any) error) error {
+			var said struct{ Verdict, Reason string }
+			if err := decode(&said); err != nil {
+				return err
+			}
+			r.Verdict = &council.Verdict{Accept: said.Verdict == wordApprove, Reason: said.Reason, By: council.Author{Kind: "member", Name: q.Member}, At: q.Now}
+			return nil
+		},
 	}
-	r.Verdict = &council.Verdict{Accept: said.Verdict == wordApprove, Reason: said.Reason, By: council.Author{Kind: "member", Name: q.Member}, At: q.Now}
-	return nil
 }
 
-func reflectionTask(Question) string {
-	return "The task is decided. Write what you yourself should remember from it for later judgements: one or two sentences about the matter, no praise. If there is nothing, the note is \"NO_REPLY\"."
-}
-
-func reflectionFields(Question) []ask.Field {
-	return []ask.Field{textField("note", maxNote, true, `one or two sentences to remember, or "NO_REPLY" if nothing is worth it`)}
-}
-
-func readReflection(_ Question, r *Reply, decode func(any) error) error {
-	if err := decode(r); err != nil {
-		return err
+// reflection has a member say what it wants to remember.
+func reflection(Question) contract {
+	return contract{
+		task:   "The task is decided. Write what you yourself should remember from it for later judgements: one or two sentences about the matter, no praise. If there is nothing, the note is \"NO_REPLY\".",
+		fields: []ask.Field{textField("note", maxNote, true, `one or two sentences to remember, or "NO_REPLY" if nothing is worth it`)},
+		read: func(r *Reply, decode func(any) error) error {
+			if err := decode(r); err != nil {
+				return err
+			}
+			if r.Note == "NO_REPLY" {
+				r.Note = ""
+			}
+			return nil
+		},
 	}
-	if r.Note == "NO_REPLY" {
-		r.Note = ""
-	}
-	return nil
 }
 
 // errCut is what is wrong with a reply that has reached its maximum length.

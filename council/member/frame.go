@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
+
+	"kioku/agent/prompt"
 )
 
 // frameTag marks text that others have written.
@@ -59,12 +60,4 @@ func escapeHidden(s string) string {
 	return b.String()
 }
 
-func hidden(r rune) bool {
-	switch r {
-	case '\n', '\t', '\u200c', '\u200d':
-		return false
-	case '\u034f', '\u115f', '\u1160', '\u3164':
-		return true
-	}
-	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp) || r >= 0xE0000 && r <= 0xE0FFF
-}
+func hidden(r rune) bool { return prompt.Hidden(r) && !strings.ContainsRune("\n\t\u200c\u200d", r) }

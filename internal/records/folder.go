@@ -38,6 +38,9 @@ type Folder struct {
 	root *os.Root
 	path string
 	lock *os.File
+	// Step is called before and after each change of a file, with its name and ":before" or ":after"; nil for nothing. Tests end the
+	// process there.
+	Step func(point string)
 }
 
 // HeldError says who holds the lock of a folder. It is files.ErrHeld.
@@ -123,6 +126,15 @@ func (f *Folder) Close() error {
 	return errors.Join(err, f.root.Close())
 }
 
+// step tells tests that a file is about to be changed, and returns what tells them that it was.
+func (f *Folder) step(rel string) (after func()) {
+	if f.Step == nil {
+		return func() {}
+	}
+	f.Step(path.Base(rel) + ":before")
+	return func() { f.Step(path.Base(rel) + ":after") }
+}
+
 // Encode returns a record as it is on disk.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -156,26 +168,28 @@ func (f *Folder) Publish(rel string, v any) error {
 
 // PublishBytes is Publish for bytes.
 func (f *Folder) PublishBytes(rel string, data []byte) error {
+	defer f.step(rel)()
 	if err := f.root.MkdirAll(path.Dir(rel), folderPerm); err != nil {
 		return err
 	}
 	return files.Create(f.root, rel, data, perm)
 }
 
-// Write replaces a record that follows from others. It writes nothing and returns false if the file is the same already. It returns
-// ErrTooLarge for a record of more than MaxFile bytes.
-func (f *Folder) Write(rel string, v any) (changed bool, err error) {
+// Write replaces a record that follows from others. It writes nothing if the file is the same already. It returns ErrTooLarge for a
+// record of more than MaxFile bytes.
+func (f *Folder) Write(rel string, v any) error {
+	defer f.step(rel)()
 	data, err := bounded(rel, v)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if old, err := f.ReadBytes(rel, MaxFile); err == nil && bytes.Equal(old, data) {
-		return false, nil
+		return nil
 	}
 	if err := f.root.MkdirAll(path.Dir(rel), folderPerm); err != nil {
-		return false, err
+		return err
 	}
-	return true, files.Write(f.root, rel, data, perm)
+	return files.Write(f.root, rel, data, perm)
 }
 
 // WriteLoose replaces a record without flushing it to the disk, for what is worth nothing after a crash.
@@ -271,6 +285,7 @@ func (f *Folder) Exists(rel string) bool {
 
 // Move renames a file or folder and flushes both folders. The new name must not exist.
 func (f *Folder) Move(from, to string) error {
+	defer f.step(to)()
 	if err := f.root.MkdirAll(path.Dir(to), folderPerm); err != nil {
 		return err
 	}

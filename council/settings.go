@@ -44,23 +44,21 @@ func (s Settings) WithDefaults() Settings {
 	if s.Anonymise == nil {
 		s.Anonymise = &yes
 	}
-	s.Timeouts = s.Timeouts.withDefaults()
+	s.Timeouts.each(func(_ string, d *time.Duration, standard time.Duration) { *d = cmp.Or(*d, standard) })
 	return s
 }
 
-// withDefaults returns the timeouts with defaults in the place of zero values.
-func (t Timeouts) withDefaults() Timeouts {
-	return Timeouts{
-		Turn:            cmp.Or(t.Turn, 10*time.Minute),
-		Round:           cmp.Or(t.Round, 15*time.Minute),
-		Arbitration:     cmp.Or(t.Arbitration, 15*time.Minute),
-		Announcement:    cmp.Or(t.Announcement, 5*time.Minute),
-		Execution:       cmp.Or(t.Execution, 2*time.Hour),
-		Review:          cmp.Or(t.Review, 10*time.Minute),
-		EvaluationCycle: cmp.Or(t.EvaluationCycle, 30*time.Minute),
-		Action:          cmp.Or(t.Action, 5*time.Minute),
-		Suggestion:      cmp.Or(t.Suggestion, 24*time.Hour),
-	}
+// each calls do with each timeout: its name, its place and its default.
+func (t *Timeouts) each(do func(name string, at *time.Duration, standard time.Duration)) {
+	do("turn", &t.Turn, 10*time.Minute)
+	do("round", &t.Round, 15*time.Minute)
+	do("arbitration", &t.Arbitration, 15*time.Minute)
+	do("announcement", &t.Announcement, 5*time.Minute)
+	do("execution", &t.Execution, 2*time.Hour)
+	do("review", &t.Review, 10*time.Minute)
+	do("evaluationCycle", &t.EvaluationCycle, 30*time.Minute)
+	do("action", &t.Action, 5*time.Minute)
+	do("suggestion", &t.Suggestion, 24*time.Hour)
 }
 
 // Validate returns a memory.InputError that says what is wrong with the settings, nil if nothing is. It takes them with or without
@@ -169,20 +167,13 @@ func (s Settings) checkRest() error {
 			return Invalid("actions", "%.40q: needs a name in lower case and a command", name)
 		}
 	}
-	for name, d := range s.Timeouts.byName() {
-		if d <= 0 {
-			return Invalid("timeouts."+name, "is %v; must be positive", d)
+	var err error
+	s.Timeouts.each(func(name string, d *time.Duration, _ time.Duration) {
+		if *d <= 0 {
+			err = Invalid("timeouts."+name, "is %v; must be positive", *d)
 		}
-	}
-	return nil
-}
-
-// byName returns the timeouts by name.
-func (t Timeouts) byName() map[string]time.Duration {
-	return map[string]time.Duration{
-		"turn": t.Turn, "round": t.Round, "arbitration": t.Arbitration, "announcement": t.Announcement, "execution": t.Execution,
-		"review": t.Review, "evaluationCycle": t.EvaluationCycle, "action": t.Action, "suggestion": t.Suggestion,
-	}
+	})
+	return err
 }
 
 // withRole returns the names of the members with a role.

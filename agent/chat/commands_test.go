@@ -70,35 +70,6 @@ func TestCompactFlushesFirst(t *testing.T) {
 	}
 }
 
-// What is said after an early flush is flushed before it goes, and nothing is shown twice.
-func TestCompactFlushesWhatCameAfterAnEarlyFlush(t *testing.T) {
-	t.Parallel()
-	model := script(remember("The tea is green."), none, remember("The cups are blue."), none, llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."))
-	model.Tokens = 10_000
-	w := newWorld(t, model)
-	c := w.start("s")
-	w.seed("The tea is green", "noted", 0)
-	c.Flush(t.Context(), nil)
-	w.seed("The cups are blue", "noted", 0)
-	w.seed(long(4000), "noted", 0)
-	var l log
-	if _, err := c.Compact(t.Context(), l.each); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"flush done", "compacted"}, l.lines); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
-	if got := w.notes.text(); got != "The tea is green.\nThe cups are blue." {
-		t.Errorf("notes %q", got)
-	}
-	if first := model.Requests()[2].Messages[0].Text; first != "The cups are blue" {
-		t.Errorf("the second flush begins with %q", first)
-	}
-	if out := c.Flush(t.Context(), nil); out.Outcome != session.FlushSkipped || len(model.Requests()) != 5 {
-		t.Errorf("nothing new: %+v", out)
-	}
-}
-
 func TestPromptDoesNotAskTheModel(t *testing.T) {
 	t.Parallel()
 	model := script()

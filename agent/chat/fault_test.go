@@ -1,8 +1,6 @@
 package chat_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -62,29 +60,6 @@ func TestTurnTellsARefusal(t *testing.T) {
 		want := strings.TrimSpace(text + "\n\n[Declined here: the model, or a filter of its provider, has ended this answer.]")
 		if m := model.Requests()[1].Messages; m[1].Text != want || len(m[1].ToolCalls) > 0 || w.notes.text() != "" {
 			t.Errorf("the model is told %+v", m)
-		}
-	}
-}
-
-// An HTML answer, such as the page of a proxy to log in, is told as what it is, for each provider, and the conversation goes on.
-func TestTurnTellsAWebPage(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []string{"anthropic", "openai", "ollama"} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.Write([]byte("<!DOCTYPE html><title>Sign in to the hotel's network</title>"))
-		}))
-		t.Cleanup(server.Close)
-		model, err := llm.New(llm.Config{Provider: kind, Model: "m", APIKey: "sk-0123456789", BaseURL: server.URL, MaxRetries: -1, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := newWorld(t, model)
-		if _, err := w.start("s").Turn(t.Context(), "hello", nil); err == nil || !strings.Contains(err.Error(), "the answer is a web page") || !strings.Contains(err.Error(), "llm.baseUrl") {
-			t.Errorf("%s: %v", kind, err)
-		}
-		if got := said(w.transcript("s")); len(got) != 1 {
-			t.Errorf("%s: kept %q", kind, got)
 		}
 	}
 }

@@ -165,32 +165,6 @@ func TestTurnGoesOnInAFullWindowWithoutMemory(t *testing.T) {
 	}
 }
 
-// While no summary can be written, the oldest messages are left out. The size of such a request does not tell that of the
-// conversation: the summary is tried again and made when that works.
-func TestTurnCompactsAfterMessagesWereLeftOut(t *testing.T) {
-	t.Parallel()
-	down := true
-	model := &learner{most: 4250, window: 4250, usage: true, fault: func(kind string, _ []string) (*llm.Response, error) {
-		if down && kind == askSummary {
-			return nil, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
-		}
-		return nil, nil
-	}}
-	w := newWorld(t, model)
-	now := noon
-	w.now = func() time.Time { return now }
-	c := w.start("s")
-	var l log
-	for i := range 14 {
-		now = now.Add(time.Minute)
-		down = i < 9
-		w.say(c, fmt.Sprintf("My item is %s. %s", word(i), long(400)), l.each)
-	}
-	if v := w.session.View(); v.Compactions == 0 || !l.has("left out of the request") {
-		t.Errorf("%d compactions, told %q", v.Compactions, l.lines)
-	}
-}
-
 func TestNoticesTellOfTheWindow(t *testing.T) {
 	t.Parallel()
 	for want, window := range map[string]int{"has no room for": 300, "": 100_000} {
@@ -198,33 +172,6 @@ func TestNoticesTellOfTheWindow(t *testing.T) {
 		if len(got) > 1 || !strings.Contains(strings.Join(got, ""), want) || want == "" && len(got) > 0 {
 			t.Errorf("a window of %d: %q", window, got)
 		}
-	}
-}
-
-func TestTurnRepliesAfterAFailedCompaction(t *testing.T) {
-	t.Parallel()
-	model := script(
-		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
-		sized(llmtest.Say("two"), 7000), // not tried again
-		llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), sized(llmtest.Say("three"), 3000), // after a while
-	)
-	model.Tokens = 10_000
-	w := newWorld(t, model)
-	now := noon
-	w.now = func() time.Time { return now }
-	c := w.start("s")
-	w.seed(long(4000), "noted", 6000)
-	var l log
-	if reply := w.say(c, "first", l.each); reply.Text != "one" || !l.has("notice Old messages could not be summarised") {
-		t.Errorf("%+v, %q", reply, l.lines)
-	}
-	l = log{}
-	if reply := w.say(c, "second", l.each); reply.Text != "two" || l.has("notice") {
-		t.Errorf("%+v, %q", reply, l.lines)
-	}
-	l, now = log{}, now.Add(10*time.Second)
-	if reply := w.say(c, "third", l.each); reply.Text != "three" || !l.has("compacted") || l.has("flush") {
-		t.Errorf("%+v, %q", reply, l.lines)
 	}
 }
 
@@ -265,39 +212,6 @@ func TestTurnRepliesAfterAFailedFlush(t *testing.T) {
 			}
 			if (model.flushes > 0) != (c.steps > 0) {
 				t.Errorf("%d flush requests", model.flushes)
-			}
-		})
-	}
-}
-
-func TestCompactionKeepsWhatSettingsAndWindowAllow(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ window, keep, least, most int }{
-		"the default":                {200_000, 0, 16_000, 20_000},
-		"fewer than the default":     {200_000, 5000, 4000, 5000},
-		"fewer in a small window":    {60_000, 3000, 2000, 3000},
-		"more than a window can":     {60_000, 50_000, 12_000, 18_000},
-		"a window that is not known": {0, 5000, 1000, 5000},
-	} {
-		t.Run(name, func(t *testing.T) {
-			summary := sized(llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), 200)
-			steps := []llmtest.Step{summary, sized(llmtest.Say("fine"), 1000)}
-			if c.window == 0 {
-				steps = append([]llmtest.Step{llmtest.Fail(llm.KindOverflow)}, steps...)
-			}
-			model := script(steps...)
-			model.Tokens = c.window
-			w := newWorld(t, model)
-			w.sidecar.Flush.Enabled, w.sidecar.Flush.KeepTokens = false, c.keep
-			talk := w.start("s")
-			for range 20 {
-				w.seed(long(500), long(500), 0)
-			}
-			w.seed("?", "!", 190_000)
-			w.say(talk, "and now?", nil)
-			v := w.session.View()
-			if kept := v.Tokens - llm.MessageTokens(nil, v.Messages[0]); v.Compactions != 1 || kept < c.least || kept > c.most+100 {
-				t.Errorf("%d compactions, %d tokens are kept, want %d to %d", v.Compactions, kept, c.least, c.most)
 			}
 		})
 	}

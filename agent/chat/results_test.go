@@ -107,22 +107,6 @@ func TestResultsOfManyCallsFitIntoTheWindow(t *testing.T) {
 	}
 }
 
-func TestResultTellsHowToReadTheRest(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, script(llmtest.Call("1", "memory_get", map[string]any{}), llmtest.Call("2", "memory_search", map[string]any{}), llmtest.Say("done")))
-	w.sidecar.Model.(*llmtest.Script).Tokens = 4000
-	w.calm()
-	c := w.start("s", func(o *chat.Options) {
-		o.Tools = named{"memory_get": lines(2000, "a note"), "memory_search": lines(2000, "a passage")}
-	})
-	w.say(c, "go on", nil)
-	for _, m := range w.session.View().Messages {
-		if m.Role == llm.RoleTool && !(strings.HasSuffix(m.Text, "]") && strings.Contains(m.Text, "memory_get with from and lines")) {
-			t.Errorf("%s ends with %q", m.ToolName, m.Text[max(0, len(m.Text)-200):])
-		}
-	}
-}
-
 func TestResultBoundsAnErrorToo(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
@@ -158,22 +142,4 @@ func TestResultNeverHasMoreThanItsShare(t *testing.T) {
 			r.Fatalf("the length is not told: %q", got)
 		}
 	})
-}
-
-// A counter of one's own decides how long a result is.
-func TestResultIsCountedAsTheSidecarCounts(t *testing.T) {
-	t.Parallel()
-	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
-	model.Tokens = 8000
-	w := newWorld(t, model)
-	w.sidecar.Count = func(text string) int { return 2 * len(text) }
-	c := w.start("s", func(o *chat.Options) {
-		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) {
-			return json.Marshal(strings.Repeat("word ", 500))
-		})
-	})
-	w.say(c, "go on", nil)
-	if n := len(w.session.View().Messages[2].Text); n > 1000 || n < 500 {
-		t.Errorf("%d characters are kept", n)
-	}
 }

@@ -1,8 +1,6 @@
 package chat_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -90,64 +88,5 @@ func TestTurnsGoOnWithoutSummaries(t *testing.T) {
 				t.Errorf("%+v, %d requests for summaries, %d requests refused", n, asked, model.refused)
 			}
 		})
-	}
-}
-
-// drifting says after a refusal that its window is what the server takes, and after each answer again that it is larger.
-type drifting struct {
-	*learner
-	said int
-}
-
-func (m *drifting) Window() int { return m.said }
-
-func (m *drifting) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
-	resp, err := m.learner.Generate(ctx, req, stream)
-	switch {
-	case err == nil && m.said > 0:
-		m.said = min(m.said+200, 3*m.most/2)
-	case llm.KindOf(err) == llm.KindOverflow:
-		m.said = m.most
-	}
-	return resp, err
-}
-
-// Hazard F06: what a conversation has learnt from a refusal holds, although the estimate of the window drifts with each answer.
-func TestTurnsRememberARefusal(t *testing.T) {
-	t.Parallel()
-	model := &drifting{learner: &learner{most: 4000}}
-	w := newWorld(t, model)
-	w.notes.err = errors.New("no space left on device")
-	c := w.start("s")
-	for i := range 40 {
-		w.say(c, fmt.Sprintf("My item is %s. %s", word(i), long(250)), nil)
-	}
-	if model.refused > 2 {
-		t.Errorf("%d requests were refused", model.refused)
-	}
-}
-
-// stubborn says after each refusal that its window is a little smaller than before.
-type stubborn struct{ *learner }
-
-func (m stubborn) Window() int {
-	if m.refused == 0 {
-		return 0
-	}
-	return 9000 - m.refused
-}
-
-// Hazard F06: a refused request is not sent again as it was: each one is clearly shorter, down to the newest message.
-func TestTurnSendsLessAfterEachRefusal(t *testing.T) {
-	t.Parallel()
-	model := stubborn{&learner{most: 2000}}
-	w := newWorld(t, model)
-	w.notes.err = errors.New("no space left on device")
-	c := w.start("s")
-	for range 30 {
-		w.seed(long(250), "noted", 0)
-	}
-	if reply := w.say(c, "and now?", nil); reply.Text != "fine" || model.refused > 10 {
-		t.Errorf("%+v after %d refusals", reply, model.refused)
 	}
 }

@@ -203,19 +203,6 @@ func TestCommitOfANoteWhoseKeyIsTaken(t *testing.T) {
 	w.begin(said("My cat is Miso.", "Noted.")...)
 }
 
-// A version that cuts long notes otherwise continues a commit that was interrupted: the keys are those of texts, not of places.
-func TestCommitKeysAreMadeOfTexts(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.commit(w.begin(said("My cat is Miso.")...).Lease, "one", "two", "one")
-	if diff := cmp.Diff([]string{"one", "two"}, w.notes.texts()); diff != "" {
-		t.Errorf("notes (-want +got):\n%s", diff)
-	}
-	if a, b := w.notes.notes[0].Key, w.notes.notes[1].Key; a == b || len(a) > 128 {
-		t.Errorf("keys %q and %q", a, b)
-	}
-}
-
 func TestBeginSplitsWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -261,45 +248,6 @@ func TestBeginSplitsWhatDoesNotFit(t *testing.T) {
 	if n := strings.Count(all, "A line about tea."); n != 2000 {
 		t.Errorf("%d of 2000 whole lines were shown", n)
 	}
-}
-
-func TestBeginHalvesWhatTheModelRefuses(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	talk := said(strings.Repeat("tea ", 4000), "Noted.", "My cat is Miso.")
-	begin := func(tooLong bool, window int) int {
-		t.Helper()
-		r, err := w.Begin(t.Context(), flush.Request{Session: "talk", Messages: talk, TooLong: tooLong, Window: window})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens := 0
-		for _, m := range r.Messages {
-			tokens += llm.MessageTokens(nil, m)
-		}
-		return tokens
-	}
-	whole := begin(false, 0)
-	half := begin(true, 0)
-	if half > whole/2 || half < whole/4 {
-		t.Errorf("%d tokens, then %d", whole, half)
-	}
-	if again := begin(false, 0); again != half {
-		t.Errorf("the session has forgotten: %d tokens, then %d", half, again)
-	}
-	if other := begin(false, 100_000); other != whole {
-		t.Errorf("in another window %d tokens, not %d", other, whole)
-	}
-	begin(false, 0)
-	for range 30 {
-		if _, err := w.Begin(t.Context(), flush.Request{Session: "talk", Messages: talk, TooLong: true}); err != nil {
-			if !errors.Is(err, flush.ErrTooLong) {
-				t.Errorf("%v", err)
-			}
-			return
-		}
-	}
-	t.Error("a range without end")
 }
 
 func TestShownMessagesAreText(t *testing.T) {

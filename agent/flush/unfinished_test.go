@@ -15,7 +15,6 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
-	"kioku/llm/llmtest"
 	"kioku/memory"
 )
 
@@ -193,23 +192,6 @@ func TestRunStopsAModelThatFindsNoEnd(t *testing.T) {
 				t.Errorf("%d requests, %d notes", model.requests, len(w.notes.notes))
 			}
 		})
-	}
-}
-
-// An answer that is cut off after notes may lack others.
-func TestRunGoesOnAfterAnAnswerThatIsCutOff(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	talk := said(strings.Repeat("tea ", 1000), "Noted.")
-	cut := llmtest.Say("I think about")
-	cut.Response.Stop = llm.StopLength
-	out, model := w.run(talk, append([]llmtest.Step{remember("The cat is Miso."), cut}, repeated(none, 10)...)...)
-	if out.Outcome != session.FlushDone || out.Ranges < 3 || strings.Contains(w.covered(talk...), "-") || len(w.notes.notes) != 1 {
-		t.Errorf("%+v, covered %s", out, w.covered(talk...))
-	}
-	third := model.Requests()[2].Messages
-	if told := third[len(third)-2]; !strings.HasSuffix(told.Text, "(Saved already, not to be saved again:)\n  - The cat is Miso.") {
-		t.Errorf("told %q", told.Text)
 	}
 }
 

@@ -26,8 +26,6 @@ const (
 	KindPrune Kind = "prune"
 	// KindTurn is what a message of the user is sent with. It is no message: it is neither flushed nor indexed.
 	KindTurn Kind = "turn"
-	// KindMeta is data of a program; it is never sent.
-	KindMeta Kind = "meta"
 )
 
 // Entry is a line of a transcript. In addition to ID, Time and Kind it has the field of its kind.
@@ -56,8 +54,6 @@ type Entry struct {
 	Prune []Edit `json:"prune,omitempty"`
 	// Turn is the block of a KindTurn entry.
 	Turn *Turn `json:"turn,omitempty"`
-	// Meta is the data of a KindMeta entry.
-	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
 // Compaction replaces old messages by a summary.
@@ -151,7 +147,7 @@ func (e *Entry) check() error {
 		if e.Turn == nil {
 			return errors.New("turn entry without a block")
 		}
-	case KindPrune, KindMeta:
+	case KindPrune:
 	default:
 		return fmt.Errorf("unknown kind %q", e.Kind)
 	}

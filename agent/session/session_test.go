@@ -83,9 +83,6 @@ func TestOpenAgainSendsTheSame(t *testing.T) {
 	if _, err := s.Append(s.View().PruneEntry([]prune.Edit{edit}, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(session.Entry{Kind: session.KindMeta, Meta: []byte(`{"model":"m"}`)}); err != nil {
-		t.Fatal(err)
-	}
 	want, size := s.View(), s.Size()
 	s.Close()
 	again := open(t, folder, "a")
@@ -98,8 +95,8 @@ func TestOpenAgainSendsTheSame(t *testing.T) {
 	if diff := cmp.Diff([]prune.Edit{edit}, want.Edits); diff != "" {
 		t.Error(diff)
 	}
-	if id := say(t, again, user("next")); id != "000009" {
-		t.Errorf("the ninth line has the id %s", id)
+	if id := say(t, again, user("next")); id != "000008" {
+		t.Errorf("the eighth line has the id %s", id)
 	}
 }
 
@@ -224,17 +221,16 @@ func TestAppendRefusesEntriesThatDoNotFit(t *testing.T) {
 	size := s.Size()
 	late := result("1", "again")
 	for name, e := range map[string]session.Entry{
-		"no kind":              {},
-		"unknown kind":         {Kind: "note"},
-		"no message":           {Kind: session.KindMessage},
-		"unknown role":         {Kind: session.KindMessage, Message: &llm.Message{Role: "system"}},
-		"second result":        {Kind: session.KindMessage, Message: &late},
-		"taken id":             {ID: first, Kind: session.KindMeta},
-		"no summary":           {Kind: session.KindCompaction, Compaction: &session.Compaction{FirstKept: first}},
-		"kept is not there":    {Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "s", FirstKept: "x"}},
-		"kept loses a call":    {Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "s", FirstKept: res}},
-		"no flush":             {Kind: session.KindFlush},
-		"meta that is no JSON": {Kind: session.KindMeta, Meta: []byte("{")},
+		"no kind":           {},
+		"unknown kind":      {Kind: "note"},
+		"no message":        {Kind: session.KindMessage},
+		"unknown role":      {Kind: session.KindMessage, Message: &llm.Message{Role: "system"}},
+		"second result":     {Kind: session.KindMessage, Message: &late},
+		"taken id":          {ID: first, Kind: session.KindPrune},
+		"no summary":        {Kind: session.KindCompaction, Compaction: &session.Compaction{FirstKept: first}},
+		"kept is not there": {Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "s", FirstKept: "x"}},
+		"kept loses a call": {Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "s", FirstKept: res}},
+		"no flush":          {Kind: session.KindFlush},
 	} {
 		if _, err := s.Append(e); !errors.Is(err, session.ErrEntry) {
 			t.Errorf("%s: %v", name, err)
@@ -244,7 +240,7 @@ func TestAppendRefusesEntriesThatDoNotFit(t *testing.T) {
 		t.Error("something was written")
 	}
 	s.Close()
-	if _, err := s.Append(session.Entry{Kind: session.KindMeta}); !errors.Is(err, session.ErrClosed) {
+	if _, err := s.Append(session.Entry{Kind: session.KindPrune}); !errors.Is(err, session.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }

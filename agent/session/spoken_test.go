@@ -27,7 +27,6 @@ func TestSpokenIsTheTextOfUsersAndAssistants(t *testing.T) {
 		{session.Entry{ID: "1", Time: at, Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "s"}}, ""},
 		{session.Entry{ID: "1", Time: at, Kind: session.KindFlush, Flush: &session.Flush{Outcome: session.FlushDone}}, ""},
 		{session.Entry{ID: "1", Time: at, Kind: session.KindPrune, Prune: []session.Edit{{Message: "1", Text: "x"}}}, ""},
-		{session.Entry{ID: "1", Time: at, Kind: session.KindMeta, Meta: json.RawMessage(`{"text":"x"}`)}, ""},
 	} {
 		line, err := json.Marshal(c.entry)
 		if err != nil {

@@ -30,9 +30,7 @@ func (p *plan) decided() {
 // announce has an approval announced by a member, and everything else, and what the member cannot, by the engine.
 func (p *plan) announce() {
 	act := Action{Kind: Announce, Member: p.w.Settings.WithRole(council.RoleAnnouncer)}
-	running := act
-	running.Task, running.Cycle = p.s.ID, p.pos.Cycle
-	if p.w.Running[running.Key()] {
+	if p.runs(&act) {
 		p.pos.Status = council.StatusAnnouncing
 		return
 	}
@@ -117,9 +115,7 @@ func (p *plan) command(key StepKey, act Action, busy string) {
 		return
 	}
 	p.pos.Status = busy
-	running := act
-	running.Task, running.Cycle = p.s.ID, p.pos.Cycle
-	if p.w.Running[running.Key()] {
+	if p.runs(&act) {
 		return
 	}
 	start, begun := p.s.Starts[key]

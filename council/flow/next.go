@@ -64,14 +64,17 @@ func Where(s *Snapshot, w World) Position {
 	return pos
 }
 
-// do adds an action of the current cycle unless it runs already, and reports whether it was added.
-func (p *plan) do(a Action) bool {
-	a.Task, a.Cycle = p.s.ID, p.pos.Cycle
-	if p.w.Running[a.Key()] {
-		return false
+// do adds an action of the current cycle unless it runs already.
+func (p *plan) do(a Action) {
+	if !p.runs(&a) {
+		p.acts = append(p.acts, a)
 	}
-	p.acts = append(p.acts, a)
-	return true
+}
+
+// runs makes an action one of the current cycle, and reports whether it runs already.
+func (p *plan) runs(a *Action) bool {
+	a.Task, a.Cycle = p.s.ID, p.pos.Cycle
+	return p.w.Running[a.Key()]
 }
 
 // wake has the task looked at again at that time.
@@ -176,8 +179,7 @@ func (p *plan) turn(a Attempt, member string) {
 	if end := p.w.Now.Add(p.w.Settings.Timeouts.Turn); end.Before(ask.Deadline) {
 		ask.Deadline = end
 	}
-	ask.Task, ask.Cycle = p.s.ID, p.pos.Cycle
-	running := p.w.Running[ask.Key()]
+	running := p.runs(&ask)
 	b, onDisk := a.Ballots[member]
 	t := a.Turns[member]
 	paused, isPaused := p.w.Paused[member]
@@ -285,8 +287,7 @@ func (p *plan) arbitrate() {
 
 // askOnce asks a member outside a round, and reports false if it has failed for good, is paused or is no member.
 func (p *plan) askOnce(act Action, timeout time.Duration) bool {
-	act.Cycle, act.Task = p.pos.Cycle, p.s.ID
-	if p.w.Running[act.Key()] {
+	if p.runs(&act) {
 		return true
 	}
 	_, gone := p.w.Settings.Member(act.Member)

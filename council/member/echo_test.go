@@ -8,7 +8,6 @@ import (
 	"kioku/agent/prompt"
 	"kioku/council"
 	"kioku/council/member"
-	"kioku/council/template"
 )
 
 // soul are the parameters of the members of the template.
@@ -139,19 +138,5 @@ func TestEchoEvaluatesByWhatBecameOfVotes(t *testing.T) {
 	}
 	if got, err := m.Ask(t.Context(), q); err != nil || got.Evaluation.NeedsRetuning {
 		t.Errorf("%+v, %v", got.Evaluation, err)
-	}
-}
-
-// The names that these tests use are those of the template.
-func TestEchoTestsUseTheTemplatesMembers(t *testing.T) {
-	t.Parallel()
-	files, err := template.Files("soul", template.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range roster {
-		if files["nodes/"+name+"/params.json"] == nil {
-			t.Errorf("the template has no %s", name)
-		}
 	}
 }

@@ -75,24 +75,3 @@ func TestAskOverTheWire(t *testing.T) {
 		t.Errorf("%+v, %v", body, err)
 	}
 }
-
-func TestAskOverTheWireFailsClosed(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		replies []string
-		kind    string
-	}{
-		"limit":   {[]string{""}, council.AbstainError},
-		"down":    {nil, council.AbstainError},
-		"prose":   {[]string{"I reject it", "I said: I reject it"}, council.AbstainMalformed},
-		"cut off": {[]string{ballot[:40], ballot[:40]}, council.AbstainMalformed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m, _ := served(t, c.replies...)
-			if got, err := m.Ask(t.Context(), question()); member.KindOf(err) != c.kind || got.Ballot != nil {
-				t.Errorf("%+v, %v", got.Ballot, err)
-			}
-		})
-	}
-}

@@ -123,7 +123,7 @@ func killGeneration(t *testing.T, concurrency int) {
 	var p killedProvider
 	srv := httptest.NewServer(&p)
 	defer srv.Close()
-	reader := openMemory(t, Options{Workspace: ws, StateDir: state, Embedder: clientAt(t, srv.URL, 1), Mode: ReadIndex})
+	reader := openMemory(t, Options{Workspace: ws, StateDir: state, Embedder: clientAt(t, srv.URL, 1), Mode: ReadOnly})
 	need, err := reader.Estimate(t.Context())
 	if err != nil || need.Texts < 80 {
 		t.Fatalf("%+v, %v", need, err)

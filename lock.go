@@ -26,8 +26,8 @@ const (
 	maxLockPause = 20 * time.Millisecond
 )
 
-// daemonMark is the end of a lock file whose owner is a daemon.
-const daemonMark = "daemon"
+// daemonMark and commandMark say in a lock file what its owner is.
+const daemonMark, commandMark = "daemon", "command"
 
 // LockedError reports that another process owns an index. It is a memory.ErrLocked.
 type LockedError struct {
@@ -37,7 +37,7 @@ type LockedError struct {
 	Owner string
 	// Daemon is true if the owner keeps the index until it is stopped.
 	Daemon bool
-	// Socket is the unix socket on which a daemon answers; empty if it has not named one.
+	// Socket is the unix socket on which the owner answers, sooner or later; empty if it has not named one.
 	Socket string
 }
 
@@ -83,7 +83,7 @@ func (m *Memory) takeLock(ctx context.Context, path string) error {
 }
 
 // lockFile takes the kernel's lock on path for this process and writes into the file which process this is, for the error
-// of a second owner, and the socket on which a daemon answers. The lock is released when the process ends, however it ends.
+// of a second owner, and the socket on which it answers. The lock is released when the process ends, however it ends.
 func lockFile(path string, daemon bool, socket string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrPermission) {
@@ -99,13 +99,13 @@ func lockFile(path string, daemon bool, socket string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	owner := fmt.Sprintf("%s (pid %d, since %s)\n", commandLine(), os.Getpid(), time.Now().Format(time.RFC3339Nano))
+	kind := commandMark
 	if daemon {
-		owner += daemonMark + "\n" + socket + "\n"
+		kind = daemonMark
 	}
 	err = f.Truncate(0)
 	if err == nil {
-		_, err = f.WriteString(owner)
+		_, err = fmt.Fprintf(f, "%s (pid %d, since %s)\n%s\n%s\n", commandLine(), os.Getpid(), time.Now().Format(time.RFC3339Nano), kind, socket)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("write lock %s: %w", path, err), files.Unlock(f))
@@ -124,15 +124,14 @@ func lockedError(f *os.File) *LockedError {
 	return &LockedError{Path: f.Name(), Owner: cmp.Or(owner, "another process"), Daemon: kind == daemonMark, Socket: socket}
 }
 
-// DaemonSocket returns the socket on which the daemon answers that owns the index of an agent in a state folder, or that owned it last;
-// "" if that was none, or one that has not named its socket.
-func DaemonSocket(state, agent string) string {
+// OwnerOf returns the process that owns the index of an agent in a state folder, or that owned it last; nothing if none ever did.
+func OwnerOf(state, agent string) LockedError {
 	f, err := os.Open(lockPath(store.Path(state, agent)))
 	if err != nil {
-		return ""
+		return LockedError{}
 	}
 	defer f.Close()
-	return lockedError(f).Socket
+	return *lockedError(f)
 }
 
 // commandLine returns the program and the subcommand of this process.

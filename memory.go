@@ -86,7 +86,7 @@ const markersVersion = ", marks v3"
 // An index that is damaged, of an older schema or of another workspace is replaced by an empty one, which the next sync fills; what was
 // paid for is in other files. So is one whose damage is noticed later: then a sync in the background fills the new one. Open returns a *LockedError if another process owns the index and
 // does not give it up within opt.LockWait, and memory.ErrNewerSchema or memory.ErrForeignFile if the file must not be changed.
-// In the modes ReadIndex and ReadOnly it takes no lock and changes nothing.
+// In the mode ReadOnly it takes no lock and changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
 	opt = opt.withDefaults()
 	if err := CheckAgent(opt.Agent); err != nil {
@@ -360,9 +360,7 @@ type Mode int
 const (
 	// Own takes the index for this process, which keeps it in step with the folder.
 	Own Mode = iota
-	// ReadIndex only reads the index, which another process may own. It may add notes, and the owner indexes them.
-	ReadIndex
-	// ReadOnly reads the index and writes nothing.
+	// ReadOnly reads the index, which another process may own, and writes nothing.
 	ReadOnly
 )
 

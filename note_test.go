@@ -59,28 +59,6 @@ func TestAppendMakesNoteSearchable(t *testing.T) {
 	}
 }
 
-// Hazard A11: who reads the index of another process adds notes all the same, and that process finds them.
-func TestAppendBesideOwnerIsFoundByOwner(t *testing.T) {
-	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
-	owner := synced(t, Options{Workspace: ws, StateDir: state})
-	beside := openMemory(t, Options{Workspace: ws, StateDir: state, Mode: ReadIndex})
-	a := addNote(t, beside, memory.Note{Text: "The windmill was painted green."})
-	if again := addNote(t, beside, memory.Note{Text: "The windmill was painted green."}); !again.Deduplicated {
-		t.Errorf("written twice: %+v", again)
-	}
-	if _, err := beside.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, memory.ErrReadOnly) {
-		t.Errorf("it may sync: %v", err)
-	}
-	if _, err := owner.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []*Memory{owner, beside} {
-		if got := find(t, m, "windmill"); len(got) != 1 || got[0] != a.Path {
-			t.Errorf("found %v", got)
-		}
-	}
-}
-
 func TestOpenRefusesMalformedExtraPath(t *testing.T) {
 	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), StateDir: t.TempDir(), Index: IndexOptions{ExtraPaths: []string{"["}}})
 	if err == nil || !strings.Contains(err.Error(), "[") {

@@ -31,7 +31,7 @@ func (m *Memory) newNotes() *note.Folder {
 	})
 }
 
-// writing runs a call that changes notes. If it has changed any, the owner of the index starts a sync, and nobody waits for that.
+// writing runs a call that changes notes. If it has changed any, a sync starts, and nobody waits for that.
 func (m *Memory) writing(ctx context.Context, call func() (changed bool, err error)) error {
 	if err := m.enter(); err != nil {
 		return err
@@ -41,14 +41,14 @@ func (m *Memory) writing(ctx context.Context, call func() (changed bool, err err
 		return memory.ErrReadOnly
 	}
 	changed, err := call()
-	if changed && m.opt.Mode == Own {
+	if changed {
 		m.catchUp(ctx)
 	}
 	return err
 }
 
 // Append writes a note at the end of today's file, of that of a group, or of MEMORY.md, and fsyncs it; see note.Folder.Append. It starts a
-// sync and does not wait for it. In the mode ReadIndex, the owner of the index finds the note. No search finds or shows markers.
+// sync and does not wait for it. No search finds or shows markers.
 //
 // Before the first note of a folder that is indexed whole, Append records in its settings file that the rest of its Markdown stays
 // indexed; see IncludeAll. It returns memory.ErrReadOnly in the mode ReadOnly.
@@ -182,7 +182,7 @@ func (m *Memory) indexPast(ctx context.Context, notes, state string) error {
 
 // searchPast answers a query from such an index.
 func (m *Memory) searchPast(ctx context.Context, notes, state string, q memory.Query) (memory.Answer, error) {
-	past, err := Open(ctx, m.pastOptions(notes, state, ReadIndex))
+	past, err := Open(ctx, m.pastOptions(notes, state, ReadOnly))
 	if err != nil {
 		return memory.Answer{}, err
 	}

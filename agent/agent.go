@@ -24,6 +24,9 @@ import (
 // freshenTime is for how long at most Open brings the index in step with the folder.
 const freshenTime = 5 * time.Second
 
+// lockWait is for how long at most it waits for a process that has the index.
+const lockWait = 5 * time.Second
+
 // endTime is how long Close stores memories of the conversation.
 const endTime = time.Minute
 
@@ -35,8 +38,8 @@ type Options struct {
 	Model llm.Model
 	// ID of the agent; empty means "main".
 	ID string
-	// Memory of the agent, such as a *client.Client; it is not closed. nil opens the folder's own. If another process, such as
-	// kioku serve, keeps its index, that index is read and its owner indexes new notes.
+	// Memory of the agent, such as a *client.Client; it is not closed. nil opens the folder's own, which fails while another process, such
+	// as kioku serve, has its index.
 	Memory memory.Service
 	// Embedder turns text into vectors for the folder's own memory; nil means keywords only. It is not closed.
 	Embedder *embed.Client
@@ -71,7 +74,7 @@ func New(workspace string, model llm.Model) (*Agent, error) {
 	return Open(context.Background(), Options{Workspace: workspace, Model: model})
 }
 
-// Open returns an agent. Unless another process does it or a memory is given, the agent first brings the index in step with the folder,
+// Open returns an agent. Unless a memory is given, the agent first brings the index in step with the folder,
 // for at most five seconds, and keeps it so until Close. ctx bounds the opening only. Sessions of the workspace that were left open,
 // because their processes were killed, are flushed beside the conversation until Close.
 func Open(ctx context.Context, opt Options) (_ *Agent, err error) {
@@ -104,32 +107,28 @@ func Open(ctx context.Context, opt Options) (_ *Agent, err error) {
 	return a, a.converse(opt)
 }
 
-// openMemory opens the memory of the folder, and keeps its index in step with the folder unless another process does.
+// openMemory opens the memory of the folder, and keeps its index in step with the folder.
 func (a *Agent) openMemory(ctx context.Context, opt Options) error {
 	log := opt.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	engine := kioku.Options{Agent: opt.ID, Workspace: opt.Workspace, StateDir: opt.State, Embedder: opt.Embedder, Log: opt.Log}
-	m, err := kioku.Open(ctx, engine)
+	m, err := kioku.Open(ctx, kioku.Options{Agent: opt.ID, Workspace: opt.Workspace, StateDir: opt.State, Embedder: opt.Embedder, LockWait: lockWait, Log: opt.Log})
 	if errors.Is(err, memory.ErrLocked) {
-		engine.Mode = kioku.ReadIndex
-		m, err = kioku.Open(ctx, engine)
+		err = fmt.Errorf("%w; have one process serve it with kioku serve, and give agents a client of it as Options.Memory", err)
 	}
 	if err != nil {
 		return fmt.Errorf("open the memory of %s: %w", opt.Workspace, err)
 	}
 	a.own = m
-	if engine.Mode == kioku.Own {
-		freshen(ctx, m, log)
-		a.watched = make(chan struct{})
-		go func() {
-			defer close(a.watched)
-			if err := m.Watch(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
-				log.Warn("watch the folder", "err", err)
-			}
-		}()
-	}
+	freshen(ctx, m, log)
+	a.watched = make(chan struct{})
+	go func() {
+		defer close(a.watched)
+		if err := m.Watch(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
+			log.Warn("watch the folder", "err", err)
+		}
+	}()
 	return nil
 }
 

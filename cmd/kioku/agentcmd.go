@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -26,7 +28,7 @@ func (a *app) agentCmd() *cobra.Command {
 		Example: "  kioku agent --workspace ~/notes\n  kioku agent --agent nova=~/nova --memory 127.0.0.1:7600",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serveAgents(f.context(cmd, a), f.grace)
+			return a.serveAgents(f.context(cmd, a), f)
 		},
 	}
 	fl := cmd.Flags()
@@ -37,40 +39,43 @@ func (a *app) agentCmd() *cobra.Command {
 }
 
 // serveAgents serves the sidecars of all agents until ctx ends.
-func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) {
-	conf, err := a.commonConfig()
+func (a *app) serveAgents(ctx context.Context, f *serveFlags) (err error) {
+	opt, err := a.hostOptions(f, &slog.LevelVar{})
 	if err != nil {
 		return err
 	}
-	if err := a.checkAgents(conf); err != nil {
-		return err
-	}
-	target, err := memoryTarget(conf)
+	target, err := memoryTarget(opt.Conf)
 	if err != nil {
 		return err
 	}
-	tls, err := connect.ClientTLS(conf, target)
+	if opt.Places, err = opt.Conf.Places(); err != nil {
+		return err
+	}
+	for _, p := range opt.Places {
+		if info, err := os.Stat(p.Workspace); err != nil || !info.IsDir() {
+			return fmt.Errorf("agent %s: there is no folder %s; name it with --workspace, or --agent id=folder", p.Agent, p.Workspace)
+		}
+	}
+	if opt.Elsewhere, err = connect.Dial(opt.Conf, target); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opt.Elsewhere.Close()) }()
+	state, err := opt.Conf.StateDir()
 	if err != nil {
 		return err
 	}
-	service, err := client.Dial(target, client.Options{Token: conf.Client.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
-	if err != nil {
-		return conf.Wrong("client.target", err.Error())
-	}
-	defer func() { err = errors.Join(err, service.Close()) }()
-	places, err := conf.Places()
+	h, err := host.Open(ctx, opt)
 	if err != nil {
 		return err
 	}
-	door, err := a.agentDoor(ctx, conf, places, service, grace)
-	if err != nil {
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if err := h.Listen(ctx, server.AgentSocketPath(state), opt.Conf.AgentListen); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, door.observed.close()) }()
 	start := time.Now()
 	a.Clock = time.Now
-	err = a.serveDoor(ctx, door, func(ctx context.Context) error {
-		a.tellMemory(ctx, places, service, target)
+	err = h.Serve(ctx, func(ctx context.Context) error {
+		a.tellMemory(ctx, opt.Places, opt.Elsewhere, target)
 		return nil
 	})
 	a.tellEnd(ctx, start, err)
@@ -84,30 +89,6 @@ func memoryTarget(conf *config.Config) (string, error) {
 	}
 	socket, err := connect.SocketPath(conf)
 	return "unix://" + socket, err
-}
-
-// agentDoor opens the door to the sidecars.
-func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []config.Place, service *client.Client, grace time.Duration) (*door, error) {
-	for _, p := range places {
-		if info, err := os.Stat(p.Workspace); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("agent %s: there is no folder %s; name it with --workspace, or --agent id=folder", p.Agent, p.Workspace)
-		}
-	}
-	state, err := conf.StateDir()
-	if err != nil {
-		return nil, err
-	}
-	log := a.log(conf.LogLevel)
-	observed, err := openObservation(ctx, conf, log)
-	if err != nil {
-		return nil, err
-	}
-	door, err := a.openDoor(ctx, conf, observed, server.Options{Memory: service.Conn, Location: conf.Location, Grace: grace, Log: log}, places, func(id string) memory.Service { return service.For(id) },
-		server.AgentSocketPath(state), conf.AgentListen)
-	if err != nil {
-		return nil, errors.Join(err, observed.close())
-	}
-	return door, nil
 }
 
 // tellMemory reports whether the memories of the agents answer. If one does not, that is no error: prompts are assembled

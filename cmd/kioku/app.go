@@ -5,13 +5,16 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"unicode/utf8"
 
+	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/modelhttp"
+	"kioku/llm"
+	"kioku/memory"
 )
 
 // app is one run of the command: what it was started with and where it writes.
@@ -34,9 +37,6 @@ type app struct {
 
 	// network is the way to other machines of this run.
 	network *modelhttp.Network
-
-	// manager is the service manager that started this run, if one did.
-	manager manager
 
 	// started is true once the arguments were accepted; later errors are not misuse.
 	started bool
@@ -93,7 +93,7 @@ func (a *app) config() (*config.Config, error) {
 			return nil, err
 		}
 	}
-	a.tellNotices(conf, nil)
+	a.TellNew(conf.Notices, nil)
 	a.conf = conf
 	return conf, nil
 }
@@ -102,18 +102,19 @@ func (a *app) config() (*config.Config, error) {
 func (a *app) commonConfig() (*config.Config, error) {
 	conf, err := config.Load(a.sources())
 	if err == nil {
-		a.tellNotices(conf, nil)
+		a.TellNew(conf.Notices, nil)
 	}
 	return conf, err
 }
 
-// tellNotices reports the settings that have no effect, without those that have been told.
-func (a *app) tellNotices(conf *config.Config, told []string) {
-	for _, n := range conf.Notices {
-		if !slices.Contains(told, n) {
-			a.Notice("%s", n)
-		}
+// newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil, and why says so if
+// one is set; orders is nil for an agent that no council commands.
+func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) memory.Service, model llm.Model, why error, orders host.Orders) (*sidecar.Sidecar, error) {
+	b := host.Beside{
+		Conf: conf, Out: &a.Output, Log: a.log(conf.LogLevel), Dir: a.dir, ReadOnly: a.readOnly, Memories: memories, Model: model, Why: why, Orders: orders,
 	}
+	all, err := b.Sidecars(ctx, place)
+	return all[place.Agent], err
 }
 
 // connector connects to memories with the settings of this run.

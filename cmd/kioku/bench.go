@@ -13,6 +13,7 @@ import (
 	"kioku/bench"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/memory"
@@ -214,7 +215,7 @@ func (a *app) benchEngine(ctx context.Context, conf *config.Config, provider str
 	if err != nil {
 		return bench.Options{}, bench.Run{}, fmt.Errorf("provider %s: %w", provider, err)
 	}
-	engine, err := connect.Engine(ctx, &settings, config.Place{}, embedder, a.log(connect.QuietLevel(conf)))
+	engine, err := host.Engine(ctx, &settings, config.Place{}, embedder, a.log(connect.QuietLevel(conf)))
 	if err != nil {
 		return bench.Options{}, bench.Run{}, err
 	}

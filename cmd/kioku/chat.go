@@ -15,6 +15,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/cmd/kioku/internal/repl"
 	"kioku/llm"
@@ -115,7 +116,7 @@ func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 		conf.LLM.Window = f.window
 	}
 	s := chatSetup{chatFlags: f, conf: conf, turn: sidecar.Turn{Channel: f.channel, Shared: conf.Shared}}
-	if s.model, err = newModel(conf); err == nil && s.model == nil {
+	if s.model, err = host.NewModel(conf); err == nil && s.model == nil {
 		err = errNoModel
 	}
 	if cmd.Flags().Changed("group") {
@@ -140,19 +141,19 @@ func (a *app) chat(ctx context.Context, s chatSetup) error {
 	if err != nil {
 		return err
 	}
-	err = k.WithMemories(ctx, connect.ToWatch, s.turn.Shared, func(m *connect.Memories) error {
+	err = k.WithMemories(ctx, connect.ToSearch, s.turn.Shared, func(m *connect.Memories) error {
 		return m.Own.Watching(ctx, func(ctx context.Context) error { return a.converse(ctx, s, m, orders) })
 	})
 	return errors.Join(err, end())
 }
 
 // converse runs a chat over memories.
-func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories, orders councilOrders) error {
+func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories, orders host.Orders) error {
 	folder, err := session.Folder(m.Own.State, m.Own.Agent)
 	if err != nil {
 		return err
 	}
-	tools, err := chatTools(m, filepath.Dir(folder), s.tools, connect.ClockOf(s.conf))
+	tools, err := chatTools(m, filepath.Dir(folder), s.tools, host.ClockOf(s.conf))
 	if err != nil {
 		return err
 	}

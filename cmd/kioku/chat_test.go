@@ -324,12 +324,6 @@ func TestChatUsesTheMemoryOfADaemon(t *testing.T) {
 	s.stdin = "Where does the heron sleep?\n"
 	bare := s.raw("chat", "--echo", "--state", s.state)
 	bare.shows(t, exitOK, "the heron sleeps in the reeds")
-	// Beside the daemon the index can only be read; notes are files, which the daemon finds.
-	alone := s.chat([]string{"What is the task runner called?", "Remember that it rains."}, "--no-daemon")
-	alone.shows(t, exitOK, "tanuki", "reading it as it is", "I have remembered it")
-	if n := strings.Count(s.day(), "it rains"); n != 1 {
-		t.Errorf("it was stored %d times: %s", n, s.day())
-	}
 	refused := s.chat([]string{"Remember that it snows."}, "--read-only")
 	refused.shows(t, exitOK, "· the memory is open read-only: nothing can be stored\n", "→ failed: ")
 	if strings.Contains(s.day(), "it snows") {
@@ -338,7 +332,7 @@ func TestChatUsesTheMemoryOfADaemon(t *testing.T) {
 	daemon.terminates()
 }
 
-// A chat that reads an index which another one has takes it over when that one ends, and its tools go on.
+// A chat that asks another one takes the index over when that one ends, and its tools go on.
 func TestChatGoesOnWhenTheOwnerOfTheIndexEnds(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 )
 
@@ -104,7 +105,7 @@ func (a *app) tellDaemon(ctx context.Context, key string) {
 		return
 	}
 	how := "takes it over by itself"
-	if !reloadable(key) {
+	if !host.Reloadable(key) {
 		how = "takes it over by itself if a client started it in the background, else after kioku restart"
 	}
 	a.Notice("the daemon on %s %s", socket, how)

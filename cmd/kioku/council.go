@@ -11,15 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
-	"kioku/cmd/kioku/internal/councilhost"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/server"
-	"kioku/server/op"
 )
 
 func (a *app) councilCmd() *cobra.Command {
@@ -61,7 +59,7 @@ var ops = server.Council
 type councilClient struct {
 	conn http.RoundTripper
 	// host is the council that this process runs or reads; nil if a daemon answers.
-	host *councilhost.Host
+	host *host.Council
 	// clock is that of a scripted council, whose members need no time; nil for the real one.
 	clock *skippingClock
 }
@@ -92,11 +90,11 @@ func (a *app) withCouncil(ctx context.Context, need councilNeed, f func(context.
 	if served || err != nil {
 		return a.councilError(err)
 	}
-	set, err := councilhost.Load(folder)
+	set, err := host.LoadCouncil(folder)
 	if err != nil {
 		return err
 	}
-	opt := councilhost.Options{
+	opt := host.CouncilOptions{
 		Folder: folder, Settings: set, Conf: conf, Echo: a.councilEcho, Now: time.Now,
 		Log: slog.New(&render.Lines{Out: &a.Output, Level: connect.QuietLevel(conf)}),
 	}
@@ -122,7 +120,7 @@ func (a *app) findCouncil(conf *config.Config) (string, error) {
 	if named == "" {
 		named = conf.Council.Folder
 	}
-	folder, err := councilhost.Find(named, a.dir)
+	folder, err := host.FindCouncil(named, a.dir)
 	if err != nil {
 		return "", render.Misuse("%w", err)
 	}
@@ -143,7 +141,7 @@ func (a *app) servedCouncil(ctx context.Context, k *connect.Connector, folder st
 	switch {
 	case folder != "" && (err != nil || !files.SameFolder(about.Folder, folder)):
 		return false, nil // a daemon that serves another council, or none
-	case isWithoutCouncil(err):
+	case host.IsWithoutCouncil(err):
 		return true, errors.New("the daemon serves no council; set council.folder there and start it again")
 	case err != nil:
 		return true, err
@@ -155,7 +153,7 @@ func (a *app) servedCouncil(ctx context.Context, k *connect.Connector, folder st
 }
 
 // ownCouncil runs f with a council that this process opens.
-func (a *app) ownCouncil(ctx context.Context, opt councilhost.Options, need councilNeed, f func(context.Context, *councilClient) error) error {
+func (a *app) ownCouncil(ctx context.Context, opt host.CouncilOptions, need councilNeed, f func(context.Context, *councilClient) error) error {
 	c := &councilClient{}
 	if opt.Echo {
 		c.clock = &skippingClock{}
@@ -164,9 +162,9 @@ func (a *app) ownCouncil(ctx context.Context, opt councilhost.Options, need coun
 	open := func(ctx context.Context, of func(string) memory.Service) (err error) {
 		opt.Memory = of
 		if need == councilReads {
-			c.host, err = councilhost.Read(opt)
+			c.host, err = host.ReadCouncil(opt)
 		} else {
-			c.host, err = councilhost.Open(opt)
+			c.host, err = host.OpenCouncil(opt)
 		}
 		if err != nil {
 			return err
@@ -185,35 +183,20 @@ func (a *app) ownCouncil(ctx context.Context, opt councilhost.Options, need coun
 	if need != councilRuns {
 		return open(ctx, nil)
 	}
-	conf, err := councilState(opt.Conf, opt.Folder)
+	conf, err := host.CouncilState(opt.Conf, opt.Folder)
 	if err != nil {
 		return err
 	}
 	k := &connect.Connector{Conf: conf, Out: &a.Output, NoDaemon: a.noDaemon, Version: buildVersion()}
-	return k.WithPlaces(ctx, connect.ToWatch, councilhost.Places(opt.Conf, opt.Folder, opt.Settings), open)
-}
-
-// councilState returns the settings with the folder for the indexes of the agents of a council, who may be called as those of another.
-func councilState(conf *config.Config, folder string) (*config.Config, error) {
-	state, err := conf.StateDir()
-	if err != nil {
-		return nil, err
-	}
-	return conf.WithState(filepath.Join(state, "councils", kioku.FolderKey(folder)))
+	return k.WithPlaces(ctx, host.CouncilPlaces(opt.Conf, opt.Folder, opt.Settings), open)
 }
 
 // councilError returns an error of a council in the words of the commands.
 func (a *app) councilError(err error) error {
-	if isWithoutCouncil(err) {
+	if host.IsWithoutCouncil(err) {
 		return fmt.Errorf("the daemon is of another version, or serves no council: %w", err)
 	}
 	return err
-}
-
-// isWithoutCouncil reports whether an error says that a service has no council.
-func isWithoutCouncil(err error) bool {
-	said, ok := errors.AsType[*op.Error](err)
-	return ok && said.Code == "UNIMPLEMENTED"
 }
 
 // councilPause is the time between two looks at a task, beside those after events.
@@ -279,6 +262,19 @@ func (c *councilClient) watch(ctx context.Context, look func(context.Context) (b
 			return ctx.Err()
 		}
 	}
+}
+
+// orders returns what the council says that council.folder names, by its files, else the council of the daemon; nil if there is neither.
+// end releases it.
+func (a *app) orders(conf *config.Config, k *connect.Connector) (orders host.Orders, end func() error, err error) {
+	if folder := conf.Council.Folder; folder != "" && conf.Client.Target == "" {
+		return host.OrdersOf(conf, folder, slog.New(&render.Lines{Out: &a.Output, Level: connect.QuietLevel(conf)}))
+	}
+	conn, err := k.DialDaemon()
+	if conn == nil || err != nil {
+		return nil, func() error { return nil }, err
+	}
+	return host.OrdersFrom(conn.Conn), conn.Close, nil
 }
 
 // outcomeError is a council's decision as an exit code. What it says has been written.

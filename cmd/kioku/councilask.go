@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/councilhost"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council"
 	"kioku/council/engine"
@@ -206,7 +206,7 @@ func (a *app) councilForEcho() (done func(), err error) {
 	if err != nil || !a.councilEcho || conf.Client.Target != "" {
 		return func() {}, err
 	}
-	if _, err := a.findCouncil(conf); !errors.Is(err, councilhost.ErrNone) {
+	if _, err := a.findCouncil(conf); !errors.Is(err, host.ErrNoCouncil) {
 		return func() {}, nil // withCouncil reports what is wrong with one that was named
 	}
 	dir, err := os.MkdirTemp("", "kioku-council-")

@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/councilhost"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council/engine"
 	"kioku/server"
@@ -41,110 +38,6 @@ func (a *app) councilServeCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&a.councilEcho, "echo", false, "have a scripted model play all members: no network, no key")
 	f = a.addServeFlags(cmd)
 	return cmd
-}
-
-// daemonCouncil is the council of a daemon.
-type daemonCouncil struct {
-	folder string
-	opt    councilhost.Options
-	// places are the folders of the agents of the council that the settings give none.
-	places []config.Place
-	host   *councilhost.Host
-}
-
-// loadCouncil reads the settings of the council that the daemon serves, if it serves one.
-func (d *daemon) loadCouncil() error {
-	folder := d.conf.Council.Folder
-	if folder == "" || d.flags.background {
-		return nil
-	}
-	set, err := councilhost.Load(folder)
-	if errors.Is(err, councilhost.ErrNone) {
-		return d.conf.Wrong("council.folder", fmt.Sprintf("%s has no %s; create a council with kioku council init %[1]s", folder, councilhost.File))
-	}
-	if err != nil {
-		return err
-	}
-	if err := councilhost.Free(folder); err != nil {
-		return err
-	}
-	d.council = &daemonCouncil{folder: filepath.Clean(folder)}
-	d.council.opt = councilhost.Options{
-		Folder: d.council.folder, Settings: set, Conf: d.conf, Echo: d.app.councilEcho, Memory: d.memoryOf, Log: d.log,
-	}
-	for _, p := range councilhost.Places(d.conf, folder, set) {
-		if d.conf.Agents[p.Agent].Workspace == "" {
-			d.council.places = append(d.council.places, p)
-		}
-	}
-	return nil
-}
-
-// withCouncilPlaces returns the places of a daemon with those of its council.
-func (d *daemon) withCouncilPlaces(places []config.Place, err error) ([]config.Place, error) {
-	if d.council == nil {
-		return places, err
-	}
-	if errors.Is(err, config.ErrNoWorkspace) || d.flags.councilOnly && len(d.conf.Agents) == 0 && !d.conf.WorkspaceNamed() {
-		places, err = nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range places {
-		for _, own := range d.council.places {
-			if own.Agent == p.Agent {
-				return nil, d.conf.Wrong("council.folder", fmt.Sprintf("the council has an agent %s, which is another one here; rename it in council.yaml", p.Agent))
-			}
-		}
-	}
-	return append(places, d.council.places...), nil
-}
-
-// confFor returns the settings for an agent, without those of its workspace: those of the council's agents have the folder of their
-// indexes.
-func (d *daemon) confFor(conf *config.Config, agent string) (*config.Config, error) {
-	if d.council != nil {
-		for _, p := range d.council.places {
-			if p.Agent == agent {
-				return councilState(conf, d.council.folder)
-			}
-		}
-	}
-	return conf, nil
-}
-
-// openCouncil opens the council of the daemon, whose memories are open.
-func (d *daemon) openCouncil(opt *server.Options) (err error) {
-	if d.council == nil {
-		return nil
-	}
-	if d.council.host, err = councilhost.Open(d.council.opt); err != nil {
-		return err
-	}
-	d.observed.metrics.Council(d.council.opt.Settings.Agent, d.council.host)
-	opt.Council = &server.CouncilOptions{Council: d.council.host.Engine, Folder: d.council.folder}
-	return nil
-}
-
-// runCouncil runs the council until ctx ends.
-func (d *daemon) runCouncil(ctx context.Context) error {
-	if d.council == nil {
-		return nil
-	}
-	err := d.council.host.Run(ctx)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-// closeCouncil closes the council.
-func (d *daemon) closeCouncil() error {
-	if d.council == nil || d.council.host == nil {
-		return nil
-	}
-	return d.council.host.Close()
 }
 
 func (a *app) councilImportCmd() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kioku/cmd/kioku/internal/councilhost"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/server"
 )
@@ -73,14 +73,14 @@ func (a *app) addWorker(ctx context.Context, name string, f workerFlags) (done w
 	if err != nil {
 		return done, err
 	}
-	if done.Added, err = councilhost.AddWorker(folder, name); err != nil {
+	if done.Added, err = host.AddWorker(folder, name); err != nil {
 		return done, err
 	}
 	if done.Added {
 		a.Notice("added %s to the workers of %s; a daemon that runs the council knows it once it is started again", name, folder)
 	}
 	if f.key {
-		if done.Key, err = councilhost.NewKey(folder, name); err != nil {
+		if done.Key, err = host.NewKey(folder, name); err != nil {
 			return done, err
 		}
 	}

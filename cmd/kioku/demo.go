@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 )
@@ -91,7 +94,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 		return fmt.Errorf("the daemon did not start: %w", err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- daemon.serveUntilDone(serving, nil) }()
+	go func() { ended <- errors.Join(daemon.Serve(serving, daemon.Run), daemon.Close()) }()
 	defer func() {
 		start := time.Now()
 		stop()
@@ -102,7 +105,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 			fmt.Fprintf(d.app.Stdout, "\nThe daemon ended gracefully in %s.\n", time.Since(start).Round(time.Millisecond))
 		}
 	}()
-	address := daemon.door.listeners[1].Addr().String()
+	address := daemon.Addr().String()
 	fmt.Fprintf(d.app.Stdout, "Serving gRPC on %s\n", address)
 	service, err := client.Dial(address, client.Options{Agent: agent})
 	if err != nil {
@@ -118,11 +121,11 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 }
 
 // daemon opens a daemon that listens on a free port and writes nothing.
-func (d *demo) daemon(ctx context.Context) (*daemon, error) {
+func (d *demo) daemon(ctx context.Context) (*host.Host, error) {
 	quiet := *d.app
 	quiet.Stderr = io.Discard
 	quiet.flags = append(slices.Clone(quiet.flags), config.Flag{Name: "--listen", Key: "listen", Value: "127.0.0.1:0"})
-	return quiet.newDaemon(ctx, &serveFlags{grace: 10 * time.Second})
+	return quiet.openDaemon(ctx, &serveFlags{grace: 10 * time.Second}, &slog.LevelVar{})
 }
 
 // askQuestion asks one question and shows it, its answers, and how to ask it without this program.

@@ -36,7 +36,7 @@ func (a *app) deriveCmd() *cobra.Command {
 
 // withUnits connects to the memory for a command that reads what is derived, and brings that up to date by rules.
 func (a *app) withUnits(ctx context.Context, f func(*connect.Client) error) error {
-	return a.with(ctx, connect.ToWatch, func(c *connect.Client) error {
+	return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
 		if err := c.FreshenUnits(ctx); err != nil {
 			return a.deriveError(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/doctor"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/memory"
@@ -93,7 +94,7 @@ func (a *app) subject(ctx context.Context, conf *config.Config) *doctor.Subject 
 	}
 	s.Socket, _ = connect.SocketPath(conf)
 	s.Embedder, s.EmbedderErr = embed.New(conf.Embed)
-	s.Model, s.ModelErr = newModel(conf)
+	s.Model, s.ModelErr = host.NewModel(conf)
 	return s
 }
 
@@ -102,7 +103,8 @@ func (a *app) askMemory(ctx context.Context, s *doctor.Subject, c *connect.Clien
 	if c == nil {
 		return
 	}
-	if s.Memory = c.Memory; s.Memory != nil {
+	if c.Memory != nil {
+		s.Memory = c.Memory.Memory
 		_ = s.Memory.Compare(ctx) // the status says that the index may lag behind
 	}
 	st, err := c.Status(ctx)

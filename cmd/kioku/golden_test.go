@@ -89,7 +89,7 @@ func (s *sandbox) fixFrames() {
 	if err := os.MkdirAll(s.state, 0o700); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), make([]byte, frameKeyBytes), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), make([]byte, 32), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 }

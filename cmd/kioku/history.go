@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	"kioku/server"
@@ -56,7 +57,7 @@ func (a *app) pastTime(flag, text string, end bool) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	t, ok := timeOf(text, connect.ClockOf(conf)().In(conf.Location), end)
+	t, ok := timeOf(text, host.ClockOf(conf)().In(conf.Location), end)
 	if !ok {
 		return t, render.Misuse("--%s must be a day like 2026-01-20, a time like 2026-01-20T15:04:05Z, today, yesterday, or how long ago, like 2h or 7d, not %q", flag, text)
 	}
@@ -72,7 +73,7 @@ func (a *app) versionOf(text string) (at memory.Moment, err error) {
 	if err != nil {
 		return at, err
 	}
-	if t, ok := timeOf(text, connect.ClockOf(conf)().In(conf.Location), true); ok {
+	if t, ok := timeOf(text, host.ClockOf(conf)().In(conf.Location), true); ok {
 		return memory.Moment{Time: t}, nil
 	}
 	return memory.Moment{Revision: text}, nil

@@ -22,6 +22,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/agenthook"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/text"
 	"kioku/llm"
@@ -151,8 +152,8 @@ func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in
 				section = strings.TrimSpace(section + "\n\n" + compactedHint)
 			}
 			out = agenthook.Context(in.Event, section)
-			if _, why := newModel(conf); why != nil {
-				out.SystemMessage = "Kioku: " + noModel(why)
+			if _, why := host.NewModel(conf); why != nil {
+				out.SystemMessage = "Kioku: " + host.NoModel(why)
 			}
 			a.remember(a.flushLeft(ctx, conf, m.Own, side, in))
 			return err
@@ -198,7 +199,7 @@ func (a *app) besideHook(ctx context.Context, n connect.Need, f func(context.Con
 		return nil
 	}
 	return k.WithMemories(ctx, n, nil, func(m *connect.Memories) error {
-		model, why := newModel(k.Conf) // a session is told at its start
+		model, why := host.NewModel(k.Conf) // a session is told at its start
 		side, err := a.newSidecar(ctx, k.Conf, m.Place, m.Of, model, why, nil)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	"kioku/server"
@@ -32,7 +33,7 @@ func (a *app) lsCmd() *cobra.Command {
 }
 
 func (a *app) ls(ctx context.Context, c *connect.Client, f filterFlags, globs []string, all bool) error {
-	today := connect.ClockOf(a.conf)()
+	today := host.ClockOf(a.conf)()
 	filter, err := f.filter(today)
 	if err != nil {
 		return err

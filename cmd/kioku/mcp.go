@@ -16,6 +16,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/server/mcp"
 )
@@ -44,8 +45,8 @@ func (a *app) mcp(ctx context.Context, idle time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if _, err := newModel(conf); err != nil {
-		a.Notice("%s", noModel(err))
+	if _, err := host.NewModel(conf); err != nil {
+		a.Notice("%s", host.NoModel(err))
 	}
 	m := &mcpMemories{app: a, idle: idle, joined: map[string]*connect.Joined{}}
 	defer m.close()

@@ -304,3 +304,17 @@ func TestPromptJSONIsTheSameEachTime(t *testing.T) {
 		t.Errorf("first %s\nthen %s", first, again)
 	}
 }
+func TestFrameKeyThatIsDamagedIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	if err := os.MkdirAll(s.state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := s.run("prompt", "boiler pressure")
+	if got.code != exitOK || !strings.Contains(got.stdout, "boiler pressure fell") || strings.Count(got.stderr, "frame.key, has 5 bytes") != 1 {
+		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	"kioku/search"
@@ -54,7 +55,7 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	}
 	today := q.Now
 	if today.IsZero() {
-		today = connect.ClockOf(conf)()
+		today = host.ClockOf(conf)()
 	}
 	prefix := q.PathPrefix
 	if q.Filter, err = q.filter.filter(today); err != nil {

@@ -9,28 +9,19 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
-	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/derive"
-	"kioku/internal/trace"
-	"kioku/memory"
-	"kioku/server"
-	"kioku/server/metrics"
-	"kioku/store/slab"
+	"kioku/internal/modelhttp"
 )
-
-// closeWait is how long closing the indexes may take after the last call has ended.
-const closeWait = 10 * time.Second
 
 func (a *app) serveCmd() *cobra.Command {
 	var f *serveFlags
@@ -134,143 +125,105 @@ func (a *app) checkAgents(conf *config.Config) error {
 	return nil
 }
 
-// daemon is the state of a running kioku serve.
-type daemon struct {
-	app      *app
-	flags    *serveFlags
-	end      context.CancelCauseFunc // ends the context in which the daemon serves
-	conf     *config.Config
-	level    *slog.LevelVar
-	log      *slog.Logger
-	observed observation
-	memories []*kioku.Memory
-	// counted are the memories with their searches counted, in the same order.
-	counted []metrics.Memory
-	// folders are the settings in force in the workspace of each memory.
-	folders []*config.Config
-	// derivers derive from each memory; nil for one from which nothing is derived.
-	derivers []*derive.Service
-	// council that the daemon runs; nil for none.
-	council *daemonCouncil
-	door    *door
-}
-
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	spreadProcessors()
-	d, err := a.newDaemon(ctx, f)
+	level := &slog.LevelVar{}
+	h, err := a.openDaemon(ctx, f, level)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	a.Clock = time.Now
-	ctx, d.end = context.WithCancelCause(ctx)
-	defer d.end(nil)
-	err = d.serveUntilDone(ctx, hangups)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	changes := host.Changing{Signals: hangups, Read: a.readAgain, Level: level}
+	tasks := []func(context.Context) error{h.Run}
+	if f.background {
+		changes.End = end
+		tasks = append(tasks, func(ctx context.Context) error { return f.endWhenLeft(ctx, h, end) },
+			func(ctx context.Context) error { return endWhenReplaced(ctx, h, end) })
+	}
+	tasks = append(tasks, func(ctx context.Context) error { return h.Follow(ctx, changes) })
+	err = errors.Join(h.Serve(ctx, tasks...), h.Close())
 	a.tellEnd(ctx, start, err)
 	return err
 }
 
-// serveUntilDone serves until ctx ends, and closes the memories.
-func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) error {
-	tasks := []func(context.Context) error{d.keepInSync, d.derive, d.runCouncil, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
-	if d.flags.background {
-		tasks = append(tasks, d.endWhenIdle, d.endWhenReplaced)
-	}
-	err := d.app.serveDoor(ctx, d.door, tasks...)
-	return errors.Join(err, d.closeCouncil(), d.closeMemories(), d.observed.close())
-}
-
-// endWhenIdle ends the daemon when no client has been connected for a while.
-func (d *daemon) endWhenIdle(ctx context.Context) error {
-	err := d.door.WaitIdle(ctx, d.flags.idle)
-	if err == nil {
-		d.end(errIdle)
-	}
-	return err
-}
-
-// endWhenReplaced ends the daemon when kioku serve takes its place.
-func (d *daemon) endWhenReplaced(ctx context.Context) error {
-	places, err := d.places()
+// hostOptions returns the options of a daemon, without what it opens. Its log has a level that may change.
+func (a *app) hostOptions(f *serveFlags, level *slog.LevelVar) (opt host.Options, err error) {
+	conf, err := a.commonConfig()
 	if err != nil {
-		return err
+		return opt, err
 	}
-	b, err := connect.BackgroundOf(ctx, d.conf, places[0])
-	if err != nil {
-		return err
-	}
-	if b.AwaitTakeOver(ctx) == nil {
-		d.end(errReplaced)
-	}
-	return nil
+	level.Set(conf.LogLevel)
+	return host.Options{
+		Conf: conf, Daemon: true, LockWait: connect.DaemonLockWait, Grace: f.grace, Dir: a.dir, Version: buildVersion(), Out: &a.Output, Log: a.log(level),
+	}, a.checkAgents(conf)
 }
 
-// newDaemon reads the settings, opens the memories and listens.
-func (a *app) newDaemon(ctx context.Context, f *serveFlags) (*daemon, error) {
+// openDaemon opens the memories and the council of the settings in the place of the background daemons that have them, and listens.
+func (a *app) openDaemon(ctx context.Context, f *serveFlags, level *slog.LevelVar) (*host.Host, error) {
 	if a.readOnly {
 		return nil, render.Misuse("kioku serve keeps the indexes in sync, so it has to write; omit --read-only")
 	}
-	conf, err := a.commonConfig()
+	opt, err := a.hostOptions(f, level)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkAgents(conf); err != nil {
+	if opt.Council, err = host.CouncilFor(opt.Conf, f.councilOf(opt.Conf), a.councilEcho, opt.Log); err != nil {
 		return nil, err
 	}
-	level := &slog.LevelVar{}
-	level.Set(conf.LogLevel)
-	d := &daemon{app: a, flags: f, conf: conf, level: level, log: a.log(level)}
-	if err := d.open(ctx); err != nil {
-		return nil, errors.Join(err, d.closeCouncil(), d.closeMemories(), d.observed.close())
+	if opt.Places, err = f.places(opt); err != nil {
+		return nil, err
 	}
-	return d, nil
+	return a.openHost(ctx, f, opt)
 }
 
-// open opens the memories, and a door to them and to the sidecars.
-func (d *daemon) open(ctx context.Context) error {
-	if err := d.loadCouncil(); err != nil {
-		return err
-	}
-	places, err := d.places()
-	if err != nil {
-		return err
-	}
-	if d.observed, err = openObservation(ctx, d.conf, d.log); err != nil {
-		return err
-	}
-	taken, err := d.takeOver(ctx, places)
-	defer taken()
-	if err != nil {
-		return err
-	}
-	socket, address, err := d.addresses(ctx, places)
-	if err != nil {
-		return err
-	}
-	if err := d.openMemories(ctx, places, socket); err != nil {
-		return err
-	}
-	agents, derivers := map[string]server.Memory{}, map[string]server.Deriver{}
-	for i, m := range d.memories {
-		agents[m.Agent()] = d.counted[i]
-		if d.derivers[i] != nil {
-			derivers[m.Agent()] = d.derivers[i]
-			d.observed.metrics.Derive(m.Agent(), d.derivers[i])
+// readAgain reads the settings for a network of their own, because reading applies the setting offline.
+func (a *app) readAgain() (*config.Config, error) {
+	src := a.sources()
+	src.Network = modelhttp.NewNetwork(modelhttp.NetworkOptions{})
+	return config.Load(src)
+}
+
+// openHost opens the memories in the place of the background daemons that have them, and listens.
+func (a *app) openHost(ctx context.Context, f *serveFlags, opt host.Options) (h *host.Host, err error) {
+	places := slices.Concat(opt.Places, opt.Council.Places())
+	if !f.background {
+		taken, err := a.takeOver(ctx, opt, places)
+		defer taken()
+		if err != nil {
+			return nil, err
 		}
 	}
-	opt := server.Options{Agents: agents, Derivers: derivers, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
-	if err := d.openCouncil(&opt); err != nil {
-		return err
+	socket, address, err := f.addresses(ctx, opt.Conf, places)
+	if err != nil {
+		return nil, err
 	}
-	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
-	return err
+	for _, p := range places {
+		conf, err := opt.Council.ConfFor(opt.Conf, p.Agent)
+		if err == nil {
+			err = connect.CheckFolder(ctx, conf, p, connect.ToWrite)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	opt.Socket = socket
+	if h, err = host.Open(ctx, opt); err != nil {
+		return nil, err
+	}
+	if err := h.Listen(ctx, socket, address); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
 }
 
-// takeOver ends the background daemons of the memories, unless this is one. taken is called once this daemon listens.
-func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken func(), err error) {
+// takeOver ends the background daemons of places. taken is called once this daemon listens.
+func (a *app) takeOver(ctx context.Context, opt host.Options, places []config.Place) (taken func(), err error) {
 	var releases []func()
 	taken = func() {
 		for _, release := range releases {
@@ -278,14 +231,11 @@ func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken fun
 		}
 	}
 	for _, p := range places {
-		if d.flags.background {
-			break
-		}
-		base, err := d.confFor(d.conf, p.Agent)
+		conf, err := opt.Council.ConfFor(opt.Conf, p.Agent)
 		if err != nil {
 			return taken, err
 		}
-		release, err := connect.TakeOver(ctx, base, p, d.app.Notice)
+		release, err := connect.TakeOver(ctx, conf, p, a.Notice)
 		releases = append(releases, release)
 		if err != nil {
 			return taken, fmt.Errorf("agent %s: %w", p.Agent, err)
@@ -294,160 +244,88 @@ func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken fun
 	return taken, nil
 }
 
-// places returns the folders to serve: in the background only that of the memory for which it was started.
-func (d *daemon) places() ([]config.Place, error) {
-	if !d.flags.background {
-		return d.withCouncilPlaces(d.conf.Places())
+// councilOf returns the folder of the council to serve; empty for none.
+func (f *serveFlags) councilOf(conf *config.Config) string {
+	if f.background {
+		return ""
 	}
-	place, err := d.conf.Here()
-	return []config.Place{place}, err
+	return conf.Council.Folder
+}
+
+// places returns the folders to serve, beside those of the council: in the background only that of the memory for which it was started.
+func (f *serveFlags) places(opt host.Options) ([]config.Place, error) {
+	conf := opt.Conf
+	if f.background {
+		place, err := conf.Here()
+		return []config.Place{place}, err
+	}
+	if f.councilOnly && len(conf.Agents) == 0 && !conf.WorkspaceNamed() {
+		return nil, nil
+	}
+	places, err := conf.Places()
+	if opt.Council != nil && errors.Is(err, config.ErrNoWorkspace) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return places, opt.Council.Conflicts(places)
 }
 
 // addresses returns the unix socket and the TCP address to listen on.
-func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, address string, err error) {
-	if d.flags.background {
-		b, err := connect.BackgroundOf(ctx, d.conf, places[0])
+func (f *serveFlags) addresses(ctx context.Context, conf *config.Config, places []config.Place) (socket, address string, err error) {
+	if f.background {
+		b, err := connect.BackgroundOf(ctx, conf, places[0])
 		return b.Socket, "none", err
 	}
-	if socket, err = connect.SocketPath(d.conf); err == nil {
+	if socket, err = connect.SocketPath(conf); err == nil {
 		socket, err = filepath.Abs(socket) // clients read it elsewhere
 	}
-	if err == nil && !d.conf.Explicit("socket") && connect.Listens(socket) && len(places) > 0 {
-		b, err := connect.BackgroundOf(ctx, d.conf, places[0]) // a daemon of other folders has it, and this one that of its folder
-		return b.Socket, d.conf.Listen, err
+	if err == nil && !conf.Explicit("socket") && connect.Listens(socket) && len(places) > 0 {
+		b, err := connect.BackgroundOf(ctx, conf, places[0]) // a daemon of other folders has it, and this one that of its folder
+		return b.Socket, conf.Listen, err
 	}
-	return socket, d.conf.Listen, err
+	return socket, conf.Listen, err
 }
 
-// openMemories opens the memories of a daemon that will answer on a socket.
-func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket string) error {
-	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
-	memory, searches := slab.NewBudget(d.conf.MemoryBudget), server.NewSearches(server.Limits{})
-	memory.Changed = paceCollector
-	searches.Waited = d.observed.metrics.SearchWaited
-	derivers := connect.Derivers{Counted: d.observed.metrics.Model, Tell: func(text string) { d.app.Notice("%s", text) }}
-	reranker, err := connect.Reranker(d.conf)
+// endWhenLeft ends a daemon in the background when no client has been connected for a while.
+func (f *serveFlags) endWhenLeft(ctx context.Context, h *host.Host, end context.CancelCauseFunc) error {
+	err := h.Server.WaitIdle(ctx, f.idle)
+	if err == nil {
+		end(errIdle)
+	}
+	return err
+}
+
+// endWhenReplaced ends a daemon in the background when kioku serve takes its place.
+func endWhenReplaced(ctx context.Context, h *host.Host, end context.CancelCauseFunc) error {
+	b, err := connect.BackgroundOf(ctx, h.Memories[0].Conf, h.Memories[0].Place)
 	if err != nil {
 		return err
 	}
-	for _, p := range places {
-		base, err := d.confFor(d.conf, p.Agent)
-		if err != nil {
-			return err
-		}
-		if err := connect.CheckFolder(ctx, base, p, connect.ToWrite); err != nil {
-			return err
-		}
-		conf, err := base.ForFolder(p.Workspace)
-		if err != nil {
-			return err
-		}
-		d.app.tellNotices(conf, d.conf.Notices)
-		embedder, err := embedders.Of(conf)
-		if err != nil {
-			return err
-		}
-		opt, err := connect.Engine(ctx, conf, p, embedder, d.log)
-		if err != nil {
-			return err
-		}
-		opt.Vectors, opt.LockWait, opt.Daemon, opt.Socket = memory, connect.DaemonLockWait, true, socket
-		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
-		m, err := kioku.Open(ctx, opt)
-		if err != nil {
-			return fmt.Errorf("agent %s: %w", p.Agent, err)
-		}
-		d.memories, d.folders = append(d.memories, m), append(d.folders, conf)
-		deriver, err := derivers.Of(conf, p, m, d.log)
-		if err != nil {
-			return fmt.Errorf("agent %s: %w", p.Agent, err)
-		}
-		d.derivers = append(d.derivers, deriver)
-		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, connect.Recalling(conf, m, deriver)))
+	if b.AwaitTakeOver(ctx) == nil {
+		end(errReplaced)
 	}
 	return nil
 }
 
-// memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.
-func (d *daemon) memoryOf(id string) memory.Service {
-	for i, m := range d.memories {
-		if m.Agent() == id {
-			return d.counted[i]
-		}
-	}
-	return connect.MissingMemory(id)
-}
+// errIdle is the cause of the end of a daemon that nobody uses.
+var errIdle = errors.New("no client was connected any more")
 
-// keepInSync syncs every index, reports when all are done, and then watches the folders.
-func (d *daemon) keepInSync(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(trace.With(ctx, d.observed.tracer))
-	var first sync.WaitGroup
-	summaries := make([]string, len(d.memories))
-	for i, m := range d.memories {
-		first.Add(1)
-		group.Go(func() error { return d.counted[i].Follow(ctx) })
-		group.Go(func() error {
-			summaries[i] = d.firstSync(ctx, m)
-			first.Done()
-			return m.Watch(ctx)
-		})
-	}
-	group.Go(func() error {
-		first.Wait()
-		if ctx.Err() == nil {
-			d.app.Notice("ready: %s", strings.Join(summaries, "; "))
-			d.app.manager.status(strings.Join(summaries, "; "))
-		}
-		return nil
-	})
-	return group.Wait()
-}
+// errReplaced is the cause of the end of a background daemon whose place kioku serve takes.
+var errReplaced = errors.New("kioku serve takes its place")
 
-// derive derives from the memories for which the settings want it.
-func (d *daemon) derive(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for i, s := range d.derivers {
-		if s != nil {
-			group.Go(func() error { return connect.Deriving(ctx, d.memories[i], s) })
-		}
-	}
-	return group.Wait()
-}
+// errNoInput is the cause of the end of a command whose standard input has ended.
+var errNoInput = errors.New("standard input ended")
 
-// firstSync syncs one index and returns a summary of what it contains.
-func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
-	report, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
-	if ctx.Err() != nil {
-		return ""
-	}
+// tellEnd reports that a command which served has ended, and why.
+func (a *app) tellEnd(ctx context.Context, since time.Time, err error) {
 	if err != nil {
-		d.log.Error("first sync", "agent", m.Agent(), "err", err)
-		return m.Agent() + " not in sync"
+		return // which is reported
 	}
-	if report.EmbedErr != nil {
-		d.log.Warn("texts lack vectors", "agent", m.Agent(), "err", report.EmbedErr)
+	why := "it was canceled"
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) || errors.As(cause, new(signalled)) {
+		why = cause.Error()
 	}
-	state, err := m.IndexStats(ctx)
-	if err != nil {
-		return m.Agent()
-	}
-	return fmt.Sprintf("%s %s, %s", m.Agent(), render.Count(state.Files, "file"), render.Count(state.Chunks, "chunk"))
-}
-
-// closeMemories closes all indexes and waits for at most closeWait.
-func (d *daemon) closeMemories() error {
-	done := make(chan error, 1)
-	go func() {
-		var errs []error
-		for _, m := range d.memories {
-			errs = append(errs, m.Close())
-		}
-		done <- errors.Join(errs...)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(closeWait):
-		return fmt.Errorf("an index was not closed within %s", closeWait)
-	}
+	a.Notice("ended after %s: %s", time.Since(since).Round(time.Second), why)
 }

@@ -60,15 +60,16 @@ func TestServeRefusesASecondOwner(t *testing.T) {
 	p, _ := s.serve()
 	owner := fmt.Sprintf("pid %d", p.cmd.Process.Pid)
 	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", owner)
-	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner, "wait for it, or end it and run kioku serve")
-	got := s.run("search", "--no-daemon", "boiler pressure")
-	got.wants(t, exitOK, owner, "reading it as it is")
-	if !strings.Contains(got.stdout, "memory/2026-01-10.md") {
-		t.Errorf("got %s", got.stdout)
+	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner, "omit --no-daemon")
+	s.run("search", "--no-daemon", "boiler pressure").wants(t, exitError, "index is in use", owner, "omit --no-daemon")
+	for _, args := range [][]string{{"search", "boiler pressure"}, {"search", "--read-only", "boiler pressure"}} {
+		if got := s.run(args...); got.code != exitOK || !strings.Contains(got.stdout, "memory/2026-01-10.md") {
+			t.Errorf("%q: %+v", args, got)
+		}
 	}
-	s.run("status", "--no-daemon").wants(t, exitOK, "reading it as it is")
-	s.run("explain", "--no-daemon", "boiler").wants(t, exitOK, "reading it as it is")
-	s.run("get", "--no-daemon", "MEMORY.md").wants(t, exitOK)
+	for _, args := range [][]string{{"status"}, {"explain", "boiler"}, {"get", "MEMORY.md"}} {
+		s.run(append(args, "--read-only")...).wants(t, exitOK)
+	}
 	p.terminates()
 	s.run("index").wants(t, exitOK)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/indexer"
 	"kioku/server"
@@ -52,8 +53,8 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	err = a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())
 		p.Derived(derived)
-		if _, why := newModel(a.conf); why != nil {
-			p.Row("llm", "%s", noModel(why))
+		if _, why := host.NewModel(a.conf); why != nil {
+			p.Row("llm", "%s", host.NoModel(why))
 		}
 		switch {
 		case noCouncil != nil:

@@ -20,7 +20,7 @@ func TestBackgroundDaemonFollowsItsSettings(t *testing.T) {
 	if s.owner() == before {
 		t.Error("the daemon before has the index")
 	}
-	if log, err := os.ReadFile(filepath.Join(s.own(), "memory", "main.log")); err != nil || !strings.Contains(string(log), errChanged.Error()) {
+	if log, err := os.ReadFile(filepath.Join(s.own(), "memory", "main.log")); err != nil || !strings.Contains(string(log), "its settings or its program have changed") {
 		t.Errorf("the log says %q, %v", log, err)
 	}
 }

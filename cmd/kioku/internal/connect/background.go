@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/server"
@@ -57,14 +58,14 @@ func (k *Connector) joinOrStart(ctx context.Context, w wanted) (*Client, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	c, err := k.daemon(ctx, w, ToWatch)
+	c, err := k.daemon(ctx, w, ToSearch)
 	if c != nil || err != nil && !isGone(err) {
 		return c, err
 	}
 	if w.place.Workspace == "" {
 		return nil, config.ErrNoWorkspace
 	}
-	if err := CheckFolder(ctx, k.Conf, w.place, ToWatch); err != nil {
+	if err := CheckFolder(ctx, k.Conf, w.place, ToSearch); err != nil {
 		return nil, err
 	}
 	b, err := BackgroundOf(ctx, k.Conf, w.place)
@@ -101,7 +102,7 @@ func (k *Connector) startUntilAnswer(ctx context.Context, w wanted, b Background
 	var ended <-chan error
 	begun := time.Now()
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		c, err := k.daemon(ctx, w, ToWatch)
+		c, err := k.daemon(ctx, w, ToSearch)
 		if c != nil || err != nil && !isGone(err) && ctx.Err() == nil {
 			return c, err
 		}
@@ -126,7 +127,7 @@ func (k *Connector) startUntilAnswer(ctx context.Context, w wanted, b Background
 
 // spawn starts a daemon for one memory that outlives this process. The channel gets the error with which it ends.
 func (k *Connector) spawn(place config.Place, b Background) (<-chan error, error) {
-	program, err := Program()
+	program, err := host.Program()
 	if err != nil {
 		return nil, err
 	}
@@ -144,12 +145,6 @@ func (k *Connector) spawn(place config.Place, b Background) (<-chan error, error
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	return ended, nil
-}
-
-// Program returns the file of this program, or of the one that has taken its place.
-func Program() (string, error) {
-	program, err := os.Executable()
-	return strings.TrimSuffix(program, " (deleted)"), err // as Linux says of a file that was replaced
 }
 
 // daemonArgs returns the command line of a background daemon with the settings of this run.

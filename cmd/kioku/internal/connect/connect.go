@@ -1,5 +1,5 @@
-// Package connect connects a command to a memory: through the daemon that listens on the socket of the state folder, else
-// through the same handlers in this process, over an index that it opens.
+// Package connect connects a command to a memory: through the process that has its index and answers on a socket, else through the same
+// handlers in this process, over an index that it opens.
 package connect
 
 import (
@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,8 +20,8 @@ import (
 	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/derive"
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/server"
@@ -42,9 +43,6 @@ type Connector struct {
 	Idle time.Duration
 	// Version of this program.
 	Version string
-
-	// derivers derive from the memories that the command opens itself.
-	derivers Derivers
 }
 
 // Client is the memory of one agent, in a daemon or in this process. Its Conn reaches the operations of the service.
@@ -55,15 +53,13 @@ type Client struct {
 	need   Need
 	// Agent is the id of the agent.
 	Agent string
-	// Memory is nil if a daemon answers, and remote if none does.
-	Memory *kioku.Memory
-	// deriver derives from Memory; nil if a daemon answers or derivation is off.
-	deriver *derive.Service
+	// Memory is the one that this process has open; nil if another process answers.
+	Memory *host.Memory
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
 	// Socket is the unix socket on which the daemon was reached; empty if none was.
 	Socket string
-	// ReadOnly is true if the index is read as it is. If another process owns it, notes can still be added.
+	// ReadOnly is true if the index is read as it is.
 	ReadOnly bool
 	close    func() error
 }
@@ -72,35 +68,32 @@ type Client struct {
 type Need int
 
 const (
-	// ToGet reads notes. It takes the lock of the index only to create one.
+	// ToGet reads notes.
 	ToGet Need = iota
-	// ToAppend adds notes. It takes the lock like ToGet. It is refused if a daemon runs that does not serve a folder which
-	// nothing names.
+	// ToAppend adds notes. It is refused if a daemon runs that does not serve a folder which nothing names.
 	ToAppend
-	// ToSearch reads an index, after Freshen has brought it up to date if nobody else has it.
+	// ToSearch reads an index, after Freshen has brought it up to date.
 	ToSearch
-	// ToWatch keeps the index in sync if nobody else has it, and otherwise reads it.
-	ToWatch
-	// ToWrite needs the index for itself.
+	// ToWrite changes the index.
 	ToWrite
 	// ToTakeOver writes, and may give the index of another folder to this one.
 	ToTakeOver
-	// ToWriteNow writes, and does not wait for another owner of the index.
-	ToWriteNow
 )
 
 // mayRead reports whether the command can do with an index that it only reads.
-func (n Need) mayRead() bool { return n <= ToWatch }
+func (n Need) mayRead() bool { return n <= ToSearch }
 
 const (
-	// lockWait is how long a command waits for an index that another process owns.
-	lockWait = 5 * time.Second
+	// lockWait is how long a command waits for an index that another process owns and does not answer for.
+	lockWait = 10 * time.Second
 	// DaemonIdle is how long a background daemon stays after its last client.
 	DaemonIdle = 5 * time.Minute
-	// DaemonLockWait is how long a daemon waits for it.
-	DaemonLockWait = 10 * time.Second
-	// tellWait is how long a command waits before it says for whom.
+	// DaemonLockWait is how long a daemon waits for it: a search may wait for its provider.
+	DaemonLockWait = 20 * time.Second
+	// tellWait is how long a command waits before it says for whom, and how long it has an index before it answers others.
 	tellWait = time.Second
+	// lingerWait is how long a command that ends waits for those that it answers.
+	lingerWait = 2 * time.Second
 	// catchUpTime is how long a command derives at most before it reads.
 	catchUpTime = 2 * time.Second
 )
@@ -131,8 +124,7 @@ func (k *Connector) of(agent string) (wanted, error) {
 	return wanted{place, true}, err
 }
 
-// connect returns a client of the daemon that serves the memory, else a client over an index that this process opens. If
-// another process owns the index, the client can only read it and add notes.
+// connect returns a client of the process that serves the memory, else a client over an index that this process opens.
 func (k *Connector) connect(ctx context.Context, w wanted, n Need) (*Client, error) {
 	c, err := k.daemon(ctx, w, n)
 	if c != nil || err != nil {
@@ -142,7 +134,7 @@ func (k *Connector) connect(ctx context.Context, w wanted, n Need) (*Client, err
 		return nil, config.ErrNoWorkspace
 	}
 	if k.ReadOnly {
-		return k.open(ctx, w, n, true)
+		return k.open(ctx, w, n, kioku.ReadOnly)
 	}
 	if err := CheckFolder(ctx, k.Conf, w.place, n); err != nil {
 		return nil, err
@@ -150,61 +142,36 @@ func (k *Connector) connect(ctx context.Context, w wanted, n Need) (*Client, err
 	return k.own(ctx, w, n)
 }
 
-// Improve reconnects a client that reads the index of another process: to the index once it is free, or to a daemon.
-func (c *Client) Improve(ctx context.Context) error {
-	if !c.ReadOnly || c.from.ReadOnly {
-		return nil
-	}
-	better, err := c.from.connect(ctx, c.wanted, ToWriteNow)
-	if errors.Is(err, memory.ErrLocked) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	old := c.close
-	*c = *better
-	return old()
-}
-
-// own opens the index for writing, or returns a client of a daemon that has opened it meanwhile. If this user may not write
-// or another process owns the index, a need that can do with reading opens it to read. Any other need waits for the owner,
-// for at most lockWait.
+// own opens the index, or returns a client of the process that has it and answers. It waits for another owner, for at most lockWait. If this
+// user may not write, a need that can do with reading opens the index to read.
 func (k *Connector) own(ctx context.Context, w wanted, n Need) (*Client, error) {
-	if n <= ToAppend {
-		// This fails if there is no index yet, or none that can be read.
-		if c, err := k.open(ctx, w, n, true); err == nil {
-			return c, nil
-		}
-	}
 	start, told := time.Now(), false
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
-		c, err := k.open(ctx, w, n, false)
-		if err == nil || !mayBeReadable(err) {
-			return c, err
-		}
-		var held *kioku.LockedError
-		locked := errors.As(err, &held)
-		if locked {
-			// The owner may be a daemon that has only just begun to listen.
+		c, err := k.open(ctx, w, n, kioku.Own)
+		held, locked := errors.AsType[*kioku.LockedError](err)
+		switch {
+		case err == nil:
+			return c, nil
+		case locked:
+			// The owner may be a daemon that has only just begun to listen, or a command that takes long.
 			if c, again := k.daemon(ctx, w, n); c != nil || again != nil {
 				return c, again
 			}
-		}
-		if n.mayRead() {
-			// Of a locked index this fails only while its owner creates it.
-			if c, reading := k.open(ctx, w, n, true); reading == nil {
-				if !locked || held.Daemon {
-					k.Out.Notice("%v; reading it as it is", err)
-				}
-				return c, nil
+		case n.mayRead() && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
+			c, reading := k.open(ctx, w, n, kioku.ReadOnly)
+			if reading != nil {
+				return nil, err
 			}
-		}
-		if !locked || n == ToWriteNow {
+			k.Out.Notice("%v; reading it as it is", err)
+			return c, nil
+		default:
 			return nil, err
 		}
 		waited := time.Since(start)
-		if waited > lockWait || k.NoDaemon && held.Daemon && waited > tellWait/2 {
+		switch {
+		case k.NoDaemon && held.Daemon && waited > tellWait/2:
+			return nil, fmt.Errorf("%w; omit --no-daemon to ask it, or add --read-only to read the index as it is", err)
+		case waited > lockWait:
 			return nil, fmt.Errorf("%w; wait for it, or end it and run kioku serve, which many commands may ask at once", err)
 		}
 		if !told && waited > tellWait {
@@ -220,63 +187,60 @@ func (k *Connector) own(ctx context.Context, w wanted, n Need) (*Client, error) 
 	}
 }
 
-// mayBeReadable reports whether an index that could not be opened for writing may still be readable: another
-// process owns it, or this user may not write.
-func mayBeReadable(err error) bool {
-	return errors.Is(err, memory.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+// open opens the memory in this process.
+func (k *Connector) open(ctx context.Context, w wanted, n Need, mode kioku.Mode) (*Client, error) {
+	place := w.place
+	state, err := k.Conf.StateOf(ctx, place.Agent, place.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	socket := server.MemorySocketPath(state, place.Agent)
+	h, err := host.Open(ctx, host.Options{
+		Conf: k.Conf, Places: []config.Place{place}, Mode: mode, Socket: socket, Dir: k.Conf.Dir(), Version: k.Version, Out: k.Out,
+		Log: slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		Client: client.Over(h.Server.LocalOperations(), place.Agent), from: k, wanted: w, need: n, Agent: place.Agent, Memory: h.Memories[0],
+		Workspace: place.Workspace, State: state, ReadOnly: mode == kioku.ReadOnly, close: h.Close,
+	}
+	if mode == kioku.Own {
+		c.close = answerOthers(h, socket)
+	}
+	return c, nil
 }
 
-// open opens the memory in this process.
-func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (*Client, error) {
-	place := w.place
-	conf, err := k.Conf.ForFolder(place.Workspace)
-	if err != nil {
-		return nil, err
+// answerOthers has a host that has had its index for a while answer other processes on a socket, so that they need not wait. It returns what
+// closes the host.
+func answerOthers(h *host.Host, socket string) func() error {
+	ctx, end := context.WithCancel(context.Background())
+	var answering atomic.Bool
+	ended := make(chan error, 1)
+	go func() {
+		select {
+		case <-ctx.Done():
+			ended <- nil
+			return
+		case <-time.After(tellWait):
+		}
+		err := h.Listen(ctx, socket, "none")
+		if err == nil {
+			answering.Store(true)
+			err = h.Serve(ctx)
+		}
+		ended <- err
+	}()
+	return func() error {
+		if answering.Load() {
+			lingering, stop := context.WithTimeout(ctx, lingerWait)
+			_ = h.Server.WaitIdle(lingering, lingerWait/20) // those who stay longer are told that the connection has ended
+			stop()
+		}
+		end()
+		return errors.Join(<-ended, h.Close())
 	}
-	var embedders Embedders
-	embedder, err := embedders.Of(conf)
-	if err != nil {
-		return nil, err
-	}
-	reranker, err := Reranker(conf)
-	if err != nil {
-		return nil, err
-	}
-	opt, err := Engine(ctx, conf, place, embedder, slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}))
-	if err != nil {
-		return nil, err
-	}
-	opt.Search.Reranker = reranker
-	switch {
-	case k.ReadOnly:
-		opt.Mode = kioku.ReadOnly
-	case readOnly:
-		opt.Mode = kioku.ReadIndex
-	}
-	memory, err := kioku.Open(ctx, opt)
-	if err != nil {
-		return nil, err
-	}
-	srvOpt := server.Options{
-		Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
-	}
-	k.derivers.Tell = func(text string) { k.Out.Notice("%s", text) }
-	deriver, err := k.derivers.Of(conf, place, memory, opt.Log)
-	if err != nil {
-		return nil, errors.Join(err, memory.Close())
-	}
-	srvOpt.Agents = map[string]server.Memory{place.Agent: Recalling(conf, memory, deriver)}
-	if deriver != nil {
-		srvOpt.Derivers = map[string]server.Deriver{place.Agent: deriver}
-	}
-	srv, err := server.New(srvOpt)
-	if err != nil {
-		return nil, errors.Join(err, memory.Close())
-	}
-	return &Client{
-		Client: client.Over(srv.LocalOperations(), place.Agent), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
-		Workspace: place.Workspace, State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
-	}, nil
 }
 
 // QuietLevel returns the log level of a command: the configured one, else warn.
@@ -289,39 +253,46 @@ func QuietLevel(conf *config.Config) slog.Level {
 
 // Freshen syncs the index before a query, unless a daemon keeps it in sync. It never rebuilds the index, which may take long
 // and cost embeddings, but reports that kioku index would. If the sync fails, Freshen reports it, and the index still
-// answers. For the need ToSearch the client gives the index up then: a search may wait for a provider, and others for the
-// index. A client that only reads compares the folder with the index, so that answers say if it has changed.
+// answers. A client that only reads compares the folder with the index, so that answers say if it has changed.
 //
 // It brings what is derived up to date too, for at most catchUpTime: what was derived from a file that has changed is not found until then.
 func (c *Client) Freshen(ctx context.Context) error { return c.freshen(ctx, c.catchUp) }
 
-// freshen syncs the index, and calls derive before the client may give it up.
+// freshen syncs the index, and calls derive.
 func (c *Client) freshen(ctx context.Context, derive func(context.Context) error) error {
 	if c.Memory == nil {
 		return nil
 	}
-	if !c.ReadOnly {
-		err := c.syncForQuery(ctx)
-		if err == nil && c.Memory.Damaged() { // the end of the sync has met damage, and the index is empty now
-			err = c.syncForQuery(ctx)
+	if c.ReadOnly {
+		if err := c.Memory.Compare(ctx); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			c.from.Out.Notice("the index may lag behind the folder: %s", render.Message(err))
 		}
-		if err == nil && c.deriver != nil {
-			err = derive(ctx)
-		}
-		if err != nil || c.need != ToSearch {
-			return err
-		}
-		if err := c.release(ctx); err != nil {
-			return err
-		}
+		return nil
 	}
-	if err := c.Memory.Compare(ctx); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		c.from.Out.Notice("the index may lag behind the folder: %s", render.Message(err))
+	err := c.syncForQuery(ctx)
+	if err == nil && c.Memory.Damaged() { // the end of the sync has met damage, and the index is empty now
+		err = c.syncForQuery(ctx)
 	}
-	return nil
+	if err == nil && c.Memory.Deriver != nil {
+		err = derive(ctx)
+	}
+	return err
+}
+
+// Search searches. If that meets damage in an index that this process has open, it has the index made again and searches once more.
+func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	answer, err := c.Client.Search(ctx, q)
+	if c.Memory == nil || c.ReadOnly || !c.Memory.Damaged() {
+		return answer, err
+	}
+	c.from.Out.Notice("the index is damaged and is made again")
+	if err := c.syncForQuery(ctx); err != nil {
+		return answer, err
+	}
+	return c.Client.Search(ctx, q)
 }
 
 // syncForQuery syncs the index of this process. It reports a sync that failed or was not complete.
@@ -339,23 +310,6 @@ func (c *Client) syncForQuery(ctx context.Context) error {
 		return d.Code == memory.VectorsMissing // the answer tells
 	}))
 	return nil
-}
-
-// release gives up the index that this process owns and opens it to read.
-func (c *Client) release(ctx context.Context) error {
-	if err := c.close(); err != nil {
-		return fmt.Errorf("close the index: %w", err)
-	}
-	c.close = func() error { return nil }
-	reading, err := c.from.open(ctx, c.wanted, c.need, true)
-	if err != nil {
-		// Another process may have the index now, and not be ready yet.
-		reading, err = c.from.connect(ctx, c.wanted, c.need)
-	}
-	if err == nil {
-		*c = *reading
-	}
-	return err
 }
 
 // Of names the agent of the client in a request.
@@ -403,10 +357,7 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 	}
 	watching, stop := context.WithCancel(ctx)
 	var group errgroup.Group
-	group.Go(func() error { return c.Memory.Watch(watching) })
-	if c.deriver != nil {
-		group.Go(func() error { return Deriving(watching, c.Memory, c.deriver) })
-	}
+	group.Go(func() error { return c.Memory.Keep(watching) })
 	err := f(ctx)
 	stop()
 	if failed := group.Wait(); failed != nil && !errors.Is(failed, context.Canceled) {

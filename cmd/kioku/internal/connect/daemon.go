@@ -60,7 +60,7 @@ func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, erro
 	return k.daemonOn(ctx, socket, w, n)
 }
 
-// ownerSocket returns the socket of the daemon that has the index of a memory; "" if there is none, or if a socket is named.
+// ownerSocket returns the socket of the process that has the index of a memory and answers; "" if there is none, or if a socket is named.
 func (k *Connector) ownerSocket(ctx context.Context, place config.Place) string {
 	if place.Workspace == "" || k.Conf.ByFlagOrEnv("socket") {
 		return ""
@@ -69,11 +69,11 @@ func (k *Connector) ownerSocket(ctx context.Context, place config.Place) string 
 	if err != nil {
 		return ""
 	}
-	socket := kioku.DaemonSocket(state, place.Agent)
-	if socket == "" || listens(socket) != nil {
+	owner := kioku.OwnerOf(state, place.Agent)
+	if owner.Socket == "" || listens(owner.Socket) != nil {
 		return ""
 	}
-	return socket
+	return owner.Socket
 }
 
 // Running returns the socket of the daemon that has the index of the memory which is meant; "" if there is none.
@@ -149,6 +149,24 @@ func (c *Client) Reconnect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return c.replace(next)
+}
+
+// Renew connects again if the process that answered has ended, as another command does that has the index: to one that has it now, or to
+// the index itself.
+func (c *Client) Renew(ctx context.Context) error {
+	if c.Socket == "" || listens(c.Socket) == nil {
+		return nil
+	}
+	next, err := c.from.connect(ctx, c.wanted, c.need)
+	if err != nil {
+		return err
+	}
+	return c.replace(next)
+}
+
+// replace has the client use another connection.
+func (c *Client) replace(next *Client) error {
 	old := c.close
 	*c = *next
 	return old()
@@ -232,13 +250,9 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 	if strings.ContainsFunc(k.Conf.Client.Token, unicode.IsControl) {
 		return nil, render.Misuse("--token-file has more than a token: name the file that kioku token add has written, not the list of tokens of the daemon")
 	}
-	tls, err := ClientTLS(k.Conf, target)
+	conn, err := Dial(k.Conf, target)
 	if err != nil {
 		return nil, err
-	}
-	conn, err := client.Dial(target, client.Options{Token: k.Conf.Client.Token, TLS: tls, Dial: k.Conf.Network.Dialer("memory service")})
-	if err != nil {
-		return nil, k.Conf.Wrong("client.target", err.Error())
 	}
 	agents, err := listAgents(ctx, conn)
 	if err != nil {
@@ -261,6 +275,19 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 		return nil, errors.Join(err, conn.Close())
 	}
 	return k.client(ctx, conn, served, w, n)
+}
+
+// Dial returns a client of the service at an address, with the token and the certificates of the settings.
+func Dial(conf *config.Config, target string) (*client.Client, error) {
+	tls, err := clientTLS(conf, target)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Dial(target, client.Options{Token: conf.Client.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
+	if err != nil {
+		return nil, conf.Wrong("client.target", err.Error())
+	}
+	return c, nil
 }
 
 // tlsHint says which settings of TLS a daemon that does not answer may want.

@@ -61,5 +61,5 @@ func (k *Connector) look(ctx context.Context, w wanted) (*Client, error) {
 	if of, err := kioku.IndexedWorkspace(ctx, state, w.place.Agent); err != nil || of == "" {
 		return nil, err
 	}
-	return k.open(ctx, w, ToSearch, true)
+	return k.open(ctx, w, ToSearch, kioku.ReadOnly)
 }

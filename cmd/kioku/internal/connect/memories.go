@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 )
@@ -30,35 +31,7 @@ func (m *Memories) Of(id string) memory.Service {
 	if beside := m.beside[id]; beside != nil {
 		return beside
 	}
-	return MissingMemory(id)
-}
-
-// MissingMemory returns the memory of an agent that has none here: it answers with an error.
-func MissingMemory(id string) memory.Service {
-	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNoAgent)}
-}
-
-// noMemory replaces a memory that cannot be reached.
-type noMemory struct{ err error }
-
-// Search returns the error.
-func (n noMemory) Search(context.Context, memory.Query) (memory.Answer, error) {
-	return memory.Answer{}, n.err
-}
-
-// Get returns the error.
-func (n noMemory) Get(context.Context, memory.GetRequest) (memory.Excerpt, error) {
-	return memory.Excerpt{}, n.err
-}
-
-// Append returns the error.
-func (n noMemory) Append(context.Context, memory.Note) (memory.Appended, error) {
-	return memory.Appended{}, n.err
-}
-
-// Update returns the error.
-func (n noMemory) Update(context.Context, memory.Update) (memory.Updated, error) {
-	return memory.Updated{}, n.err
+	return host.MissingMemory(id)
 }
 
 // WithMemories connects to the memory of the command's agent and to those of the shared agents, syncs their indexes, runs
@@ -126,7 +99,7 @@ func (k *Connector) shared(ctx context.Context, id string, n Need) (*Client, mem
 			return nil, nil, err
 		}
 		k.Out.Notice("%s", render.Message(err))
-		return nil, noMemory{err}, nil
+		return nil, host.Unreachable(err), nil
 	}
 	if err := c.Freshen(ctx); err != nil {
 		return nil, nil, errors.Join(err, c.close())

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/client"
-
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/memory"
 )
 
 // WithPlaces connects to the memories of agents, keeps their indexes in sync while f runs, and closes them. f is told how to get the
 // memory of an agent; that of an agent without a place returns errors.
-func (k *Connector) WithPlaces(ctx context.Context, n Need, places []config.Place, f func(ctx context.Context, of func(agent string) memory.Service) error) (err error) {
+func (k *Connector) WithPlaces(ctx context.Context, places []config.Place, f func(ctx context.Context, of func(agent string) memory.Service) error) (err error) {
 	clients := map[string]*Client{}
 	defer func() {
 		for agent, c := range clients {
@@ -25,7 +25,7 @@ func (k *Connector) WithPlaces(ctx context.Context, n Need, places []config.Plac
 		}
 	}()
 	for _, p := range places {
-		c, err := k.connect(ctx, wanted{p, true}, n)
+		c, err := k.connect(ctx, wanted{p, true}, ToSearch)
 		if err != nil {
 			return fmt.Errorf("the memory of agent %s: %w", p.Agent, err)
 		}
@@ -39,7 +39,7 @@ func (k *Connector) WithPlaces(ctx context.Context, n Need, places []config.Plac
 			if c := clients[agent]; c != nil {
 				return c
 			}
-			return MissingMemory(agent)
+			return host.MissingMemory(agent)
 		})
 	})
 }
@@ -64,11 +64,7 @@ func watchAll(ctx context.Context, clients map[string]*Client, f func(context.Co
 // DialDaemon returns a client of the daemon of the settings, wherever it listens; nil if none does. The caller closes it.
 func (k *Connector) DialDaemon() (*client.Client, error) {
 	if target := k.Conf.Client.Target; target != "" {
-		tls, err := ClientTLS(k.Conf, target)
-		if err != nil {
-			return nil, err
-		}
-		return client.Dial(target, client.Options{Token: k.Conf.Client.Token, TLS: tls, Dial: k.Conf.Network.Dialer("memory service")})
+		return Dial(k.Conf, target)
 	}
 	socket, err := SocketPath(k.Conf)
 	if err != nil || k.NoDaemon || k.ReadOnly || listens(socket) != nil {

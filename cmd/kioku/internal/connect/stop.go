@@ -39,6 +39,9 @@ func (k *Connector) Stop(ctx context.Context) error {
 	}
 	socket, state, agent := c.Socket, c.State, c.Agent
 	_ = c.close() // it ends
+	if owner := kioku.OwnerOf(state, agent); owner.Socket == socket && !owner.Daemon {
+		return fmt.Errorf("%s has the memory, and is no daemon; end it where it runs", owner.Owner)
+	}
 	conn, err := net.DialTimeout("unix", socket, time.Second)
 	if err != nil {
 		return ErrNoDaemon

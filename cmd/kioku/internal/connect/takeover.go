@@ -35,15 +35,16 @@ func TakeOver(ctx context.Context, conf *config.Config, place config.Place, tell
 		return func() {}, err
 	}
 	release = func() { _ = files.Unlock(lock) }
-	if listens(b.Socket) != nil {
+	state, err := conf.StateOf(ctx, place.Agent, place.Workspace)
+	if err != nil {
+		release()
+		return func() {}, err
+	}
+	if listens(b.Socket) != nil || !kioku.OwnerOf(state, place.Agent).Daemon { // a command that answers others ends by itself
 		return release, nil
 	}
 	tell("taking over from the daemon that kioku mcp started")
-	state, err := conf.StateOf(ctx, place.Agent, place.Workspace)
-	if err == nil {
-		err = b.end(ctx, state, place.Agent)
-	}
-	if err != nil {
+	if err := b.end(ctx, state, place.Agent); err != nil {
 		release()
 		return func() {}, err
 	}

@@ -11,9 +11,9 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-// ClientTLS returns the TLS settings of a connection to target, "unix:///path" or "host:port". It returns nil for a unix socket,
+// clientTLS returns the TLS settings of a connection to target, "unix:///path" or "host:port". It returns nil for a unix socket,
 // and for this machine unless the settings name an authority or a certificate.
-func ClientTLS(conf *config.Config, target string) (*tls.Config, error) {
+func clientTLS(conf *config.Config, target string) (*tls.Config, error) {
 	files := conf.Client
 	if strings.HasPrefix(target, "unix:") || isLoopback(target) && files.CA == "" && files.Cert == "" {
 		return nil, nil

@@ -7,9 +7,9 @@ import (
 )
 
 // FreshenUnits is Freshen for a command that shows or decides what is derived, which waits until all of it is up to date by rules, unless a
-// daemon does that or another process has the index. No model is asked.
+// daemon does that. No model is asked.
 func (c *Client) FreshenUnits(ctx context.Context) error {
-	return c.freshen(ctx, func(ctx context.Context) error { return c.deriver.ByRule(ctx) })
+	return c.freshen(ctx, func(ctx context.Context) error { return c.Memory.Deriver.ByRule(ctx) })
 }
 
 // catchUp derives by rules what waits, for a command that reads, and says if it cannot do all of it.
@@ -19,7 +19,7 @@ func (c *Client) catchUp(ctx context.Context) error {
 	}
 	short, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	err := c.deriver.ByRule(short)
+	err := c.Memory.Deriver.ByRule(short)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

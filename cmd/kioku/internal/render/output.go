@@ -49,6 +49,15 @@ func (o *Output) Notice(format string, args ...any) {
 	fmt.Fprintf(o.Stderr, "kioku: %s%s\n", at, CleanLine(fmt.Sprintf(format, args...)))
 }
 
+// TellNew reports notices, without those that have been told.
+func (o *Output) TellNew(notices, told []string) {
+	for _, n := range notices {
+		if !slices.Contains(told, n) {
+			o.Notice("%s", n)
+		}
+	}
+}
+
 // IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

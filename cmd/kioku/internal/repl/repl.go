@@ -20,6 +20,7 @@ import (
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/indexer"
 	"kioku/llm"
@@ -127,7 +128,7 @@ func newRepl(opt Options) (*repl, error) {
 	}
 	r := &repl{
 		Options: opt, view: newView(opt.Out), folder: folder,
-		options: session.Options{Count: counter.Count, Now: connect.ClockOf(opt.Conf)},
+		options: session.Options{Count: counter.Count, Now: host.ClockOf(opt.Conf)},
 	}
 	r.in, r.terminal = input(opt.Stdin, opt.Out, filepath.Join(filepath.Dir(folder), "chat_history"))
 	return r, nil
@@ -279,8 +280,7 @@ func (r *repl) say(ctx context.Context, text string) error {
 // freshen syncs the index, so that a note that has just been written is found. A turn neither fails because of it nor waits
 // longer than freshWait; the watch indexes the rest.
 func (r *repl) freshen(ctx context.Context) {
-	// If this fails, the next call reports why.
-	_ = r.Client.Improve(ctx)
+	_ = r.Client.Renew(ctx) // if this fails, the next call reports why
 	if r.Client.ReadOnly {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"bytes"
@@ -15,9 +15,7 @@ import (
 
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/memory"
 )
 
 // settings are those of some flags, key=value.
@@ -37,14 +35,14 @@ func settings(t *testing.T, flags ...string) *config.Config {
 
 func TestNewModelIsTheOneOfTheSettings(t *testing.T) {
 	t.Parallel()
-	if m, err := newModel(settings(t)); m != nil || err != nil {
+	if m, err := NewModel(settings(t)); m != nil || err != nil {
 		t.Errorf("without a provider there is %v, %v", m, err)
 	}
-	m, err := newModel(settings(t, "llm.provider=echo", "llm.window=12345"))
+	m, err := NewModel(settings(t, "llm.provider=echo", "llm.window=12345"))
 	if err != nil || m.Window() != 12345 {
 		t.Errorf("got %v, %v", m, err)
 	}
-	m, err = newModel(settings(t, "llm.provider=anthropic", "llm.model=m", "llm.apiKey=k"))
+	m, err = NewModel(settings(t, "llm.provider=anthropic", "llm.model=m", "llm.apiKey=k"))
 	if err != nil || m.Name() != "m" {
 		t.Errorf("got %v, %v", m, err)
 	}
@@ -57,9 +55,9 @@ func TestNewModelNamesAWrongSetting(t *testing.T) {
 		"no API key: set": {"llm.provider=anthropic", "llm.model=m"},
 		"llm.allowHttp":   {"llm.provider=openai", "llm.model=m", "llm.baseUrl=http://192.0.2.1/v1"},
 	} {
-		_, err := newModel(settings(t, flags...))
+		_, err := NewModel(settings(t, flags...))
 		var bad *config.Error
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", flags, err, want)
 		}
 	}
@@ -123,25 +121,17 @@ func TestFrameKeyThatCannotBeUsedIsReported(t *testing.T) {
 
 func TestFrameKeyThatIsDamagedIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	s := newSandbox(t, notes())
-	if err := os.MkdirAll(s.state, 0o700); err != nil {
+	state := t.TempDir()
+	if err := os.WriteFile(filepath.Join(state, "frame.key"), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got := s.run("prompt", "boiler pressure")
-	if got.code != exitOK || !strings.Contains(got.stdout, "boiler pressure fell") || strings.Count(got.stderr, "frame.key, has 5 bytes") != 1 {
-		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	var errs bytes.Buffer
-	a := &app{Output: render.Output{Stderr: &errs}, dir: t.TempDir()}
-	conf := settings(t, "state="+s.state, "agents=nova="+t.TempDir()+",ryo="+t.TempDir())
+	conf := settings(t, "state="+state, "agents=nova="+t.TempDir()+",ryo="+t.TempDir())
 	places, err := conf.Places()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := a.sidecars(t.Context(), conf, places, func(string) memory.Service { return (&connect.Memories{}).Of("") }, nil, nil)
+	all, err := Beside{Conf: conf, Out: &render.Output{Stderr: &errs}, Dir: t.TempDir(), Memories: MissingMemory}.Sidecars(t.Context(), places...)
 	if err != nil || len(all) != 2 || strings.Count(errs.String(), "frame.key, has 5 bytes") != 1 {
 		t.Errorf("%d sidecars, %v: %s", len(all), err, errs.String())
 	}
@@ -162,7 +152,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 		"turns.keep": "false",
 	}
 	options := func(flags ...string) sidecar.Options {
-		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil, nil)
+		opt, err := Beside{Conf: settings(t, append(flags, "state="+folder)...), Dir: folder, ReadOnly: true}.options()
 		if err != nil {
 			t.Fatal(err)
 		}

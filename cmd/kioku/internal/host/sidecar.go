@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -6,24 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/memory"
-	"kioku/server"
 )
 
-// newModel returns the language model of the settings, nil for none. If a setting is wrong, the error is a *config.Error.
-func newModel(conf *config.Config) (llm.Model, error) {
+// NewModel returns the language model of the settings, nil for none. If a setting is wrong, the error is a *config.Error.
+func NewModel(conf *config.Config) (llm.Model, error) {
 	if conf.LLMErr != nil {
 		return nil, conf.LLMErr
 	}
@@ -31,7 +30,7 @@ func newModel(conf *config.Config) (llm.Model, error) {
 		return nil, nil
 	}
 	cfg := conf.LLM
-	cfg.Now = connect.ClockOf(conf)
+	cfg.Now = ClockOf(conf)
 	var model llm.Model
 	var err error
 	if cfg.Provider == "echo" {
@@ -45,48 +44,47 @@ func newModel(conf *config.Config) (llm.Model, error) {
 	return model, nil
 }
 
-// noModel says why the language model of the settings cannot be used, and what works without it.
-func noModel(err error) string {
+// NoModel says why the language model of the settings cannot be used, and what works without it.
+func NoModel(err error) string {
 	return fmt.Sprintf("the language model cannot be used, so flush and compaction wait for it; memory works without it: %s", text.OneLine(render.Message(err)))
 }
 
-// newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil, and why says so if
-// one is set; orders is nil for an agent that no council commands.
-func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) memory.Service, model llm.Model, why error, orders councilOrders) (*sidecar.Sidecar, error) {
-	opt, err := a.sidecarOptions(conf, memories, model, why)
-	if err != nil {
-		return nil, err
-	}
-	opt.Orders = orders
-	if opt, err = beside(ctx, conf, opt, place); err != nil {
-		return nil, err
-	}
-	return sidecar.New(opt)
+// Beside is what the sidecars of a process share.
+type Beside struct {
+	// Conf are the settings, without those of a workspace.
+	Conf *config.Config
+	// Out takes notices, and Log what goes wrong later.
+	Out *render.Output
+	Log *slog.Logger
+	// Dir is the working directory, in which skills of a project are.
+	Dir string
+	// ReadOnly writes nothing.
+	ReadOnly bool
+	// Memories returns the memory of any agent.
+	Memories func(id string) memory.Service
+	// Model may be nil, and Why says so if one is set.
+	Model llm.Model
+	Why   error
+	// Counted returns the model for an agent, whose tokens it counts; nil counts none.
+	Counted func(agent string, m llm.Model) llm.Model
+	// Orders is nil for agents that no council commands.
+	Orders Orders
 }
 
-// sidecars returns the sidecars of agents, which share one language model. counted returns the model for an agent, whose tokens it
-// counts. A model that cannot be used is told; if a flag has named it, that is an error.
-func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) memory.Service, counted func(agent string, m llm.Model) llm.Model, orders councilOrders) (map[string]server.Sidecar, error) {
-	model, why := newModel(conf)
-	switch {
-	case why != nil && conf.ByFlag("llm"):
-		return nil, why
-	case why != nil:
-		a.Notice("%s", noModel(why))
-	}
-	opt, err := a.sidecarOptions(conf, memories, model, why)
+// Sidecars returns the sidecars of the agents of places.
+func (b Beside) Sidecars(ctx context.Context, places ...config.Place) (map[string]*sidecar.Sidecar, error) {
+	opt, err := b.options()
 	if err != nil {
 		return nil, err
 	}
-	opt.Orders = orders
-	all := map[string]server.Sidecar{}
+	all := map[string]*sidecar.Sidecar{}
 	for _, p := range places {
-		own, err := beside(ctx, conf, opt, p)
+		own, err := beside(ctx, b.Conf, opt, p)
 		if err != nil {
 			return nil, err
 		}
-		if model != nil {
-			own.Model = counted(p.Agent, model)
+		if b.Model != nil && b.Counted != nil {
+			own.Model = b.Counted(p.Agent, b.Model)
 		}
 		if all[p.Agent], err = sidecar.New(own); err != nil {
 			return nil, err
@@ -95,28 +93,27 @@ func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config
 	return all, nil
 }
 
-// sidecarOptions returns the options that all agents share. why is the reason if there is no model although one is set. It reports a
-// frame key that cannot be used.
-func (a *app) sidecarOptions(conf *config.Config, memories func(id string) memory.Service, model llm.Model, why error) (sidecar.Options, error) {
-	state, err := conf.StateDir()
+// options returns the options that all agents share. It reports a frame key that cannot be used.
+func (b Beside) options() (sidecar.Options, error) {
+	state, err := b.Conf.StateDir()
 	if err != nil {
 		return sidecar.Options{}, err
 	}
-	counter, err := chunker.New(conf.Chunking)
+	counter, err := chunker.New(b.Conf.Chunking)
 	if err != nil {
 		return sidecar.Options{}, err
 	}
-	key, err := frameKey(state, !a.readOnly)
+	key, err := frameKey(state, !b.ReadOnly)
 	if err != nil {
-		a.Notice("%v; until then each process has a key of its own, and the same turn has another prompt in each", err)
+		b.Out.Notice("%v; until then each process has a key of its own, and the same turn has another prompt in each", err)
 	}
 	opt := sidecar.Options{
-		Settings: conf.Settings, NoRecall: !conf.RecallEnabled, State: state, Memories: memories, Model: model,
-		Count: counter.Count, ReadOnly: a.readOnly, Key: key, Now: connect.ClockOf(conf), Log: a.log(conf.LogLevel),
+		Settings: b.Conf.Settings, NoRecall: !b.Conf.RecallEnabled, State: state, Memories: b.Memories, Model: b.Model, Orders: b.Orders,
+		Count: counter.Count, ReadOnly: b.ReadOnly, Key: key, Now: ClockOf(b.Conf), Log: b.Log,
 	}
-	opt.Skills.Project = a.dir
-	if why != nil {
-		opt.NoModel = text.OneLine(render.Message(why))
+	opt.Skills.Project = b.Dir
+	if b.Why != nil {
+		opt.NoModel = text.OneLine(render.Message(b.Why))
 	}
 	return opt, nil
 }
@@ -130,7 +127,7 @@ func beside(ctx context.Context, conf *config.Config, opt sidecar.Options, place
 	if opt.State, err = conf.StateOf(ctx, place.Agent, place.Workspace); err != nil {
 		return opt, err
 	}
-	opt.Agent, opt.Now = place.Agent, connect.ClockOf(conf)
+	opt.Agent, opt.Now = place.Agent, ClockOf(conf)
 	opt.Bootstrap.Workspace, opt.Bootstrap.Override = place.Workspace, place.AgentDir
 	opt.Skills.Workspace = place.Workspace
 	return opt, nil

@@ -1,4 +1,4 @@
-package councilhost
+package host
 
 import (
 	"crypto/rand"
@@ -26,7 +26,7 @@ var firstItem = regexp.MustCompile(`^(\n[ \t]*- )`)
 
 // AddWorker adds a worker to council.yaml, whose other lines stay as they are. It reports false if the worker is there already.
 func AddWorker(folder, name string) (added bool, err error) {
-	set, err := Load(folder)
+	set, err := LoadCouncil(folder)
 	if err != nil {
 		return false, err
 	}
@@ -36,7 +36,7 @@ func AddWorker(folder, name string) (added bool, err error) {
 	if _, err := set.Member(name); err == nil || name == set.Agent || !council.ValidName(name) {
 		return false, council.Invalid("worker", "%.80q must be the id of an agent that is neither a member nor the council's own", name)
 	}
-	path := filepath.Join(folder, File)
+	path := filepath.Join(folder, CouncilFile)
 	old, err := readLimited(path)
 	if err != nil {
 		return false, err
@@ -51,7 +51,7 @@ func AddWorker(folder, name string) (added bool, err error) {
 		return false, fmt.Errorf("open the folder of the council: %w", err)
 	}
 	defer root.Close()
-	return true, files.Write(root, File, []byte(edited), 0o600)
+	return true, files.Write(root, CouncilFile, []byte(edited), 0o600)
 }
 
 // withWorker returns the text of settings with a list of workers.

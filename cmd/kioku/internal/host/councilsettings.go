@@ -1,4 +1,4 @@
-package councilhost
+package host
 
 import (
 	"bytes"
@@ -15,25 +15,25 @@ import (
 	"kioku/council"
 )
 
-// File is the name of the settings of a council in its folder.
-const File = "council.yaml"
+// CouncilFile is the name of the settings of a council in its folder.
+const CouncilFile = "council.yaml"
 
-// maxSettings is the maximum size of File in bytes.
+// maxSettings is the maximum size of CouncilFile in bytes.
 const maxSettings = 1 << 20
 
-// ErrNone reports that there is no council where one was looked for.
-var ErrNone = errors.New("no council: neither the current folder nor one above has a council.yaml; create one with kioku council init --template soul, " +
+// ErrNoCouncil reports that there is no council where one was looked for.
+var ErrNoCouncil = errors.New("no council: neither the current folder nor one above has a council.yaml; create one with kioku council init --template soul, " +
 	"or name its folder with --folder or the setting council.folder")
 
-// Find returns the folder of a council: the one that is named, which must have a council.yaml, else the first one that has among dir, its
+// FindCouncil returns the folder of a council: the one that is named, which must have a council.yaml, else the first one that has among dir, its
 // folder council, and the folders above.
-func Find(named, dir string) (string, error) {
+func FindCouncil(named, dir string) (string, error) {
 	if named != "" {
 		if !filepath.IsAbs(named) {
 			named = filepath.Join(dir, named)
 		}
 		if !isCouncil(named) {
-			return "", fmt.Errorf("%s has no %s; create a council there with kioku council init --template soul", named, File)
+			return "", fmt.Errorf("%s has no %s; create a council there with kioku council init --template soul", named, CouncilFile)
 		}
 		return named, nil
 	}
@@ -44,23 +44,23 @@ func Find(named, dir string) (string, error) {
 			}
 		}
 		if filepath.Dir(at) == at {
-			return "", ErrNone
+			return "", ErrNoCouncil
 		}
 	}
 }
 
 // isCouncil reports whether a folder has the settings of a council.
 func isCouncil(folder string) bool {
-	info, err := os.Stat(filepath.Join(folder, File))
+	info, err := os.Stat(filepath.Join(folder, CouncilFile))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Load reads and checks the settings of a council. Workspaces of members are absolute in what it returns.
-func Load(folder string) (council.Settings, error) {
-	path := filepath.Join(folder, File)
+// LoadCouncil reads and checks the settings of a council. Workspaces of members are absolute in what it returns.
+func LoadCouncil(folder string) (council.Settings, error) {
+	path := filepath.Join(folder, CouncilFile)
 	data, err := readLimited(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return council.Settings{}, ErrNone
+		return council.Settings{}, ErrNoCouncil
 	}
 	if err != nil {
 		return council.Settings{}, fmt.Errorf("the settings of the council: %w", err)
@@ -100,9 +100,9 @@ func readLimited(path string) ([]byte, error) {
 	return data, err
 }
 
-// Places returns the folders of the agents of a council: that of its own agent first, then those of the members. An agent that the settings
+// CouncilPlaces returns the folders of the agents of a council: that of its own agent first, then those of the members. An agent that the settings
 // of Kioku give a workspace has that one.
-func Places(conf *config.Config, folder string, s council.Settings) []config.Place {
+func CouncilPlaces(conf *config.Config, folder string, s council.Settings) []config.Place {
 	all := []config.Place{{Agent: s.Agent, Workspace: filepath.Join(folder, "agent")}}
 	for _, m := range s.Members {
 		all = append(all, config.Place{Agent: m.Name, Workspace: m.Workspace})

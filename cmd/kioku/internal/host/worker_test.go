@@ -1,4 +1,4 @@
-package councilhost_test
+package host_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/cmd/kioku/internal/councilhost"
+	"kioku/cmd/kioku/internal/host"
 	"kioku/council/template"
 )
 
@@ -34,7 +34,7 @@ func TestAddWorkerEditsOneLine(t *testing.T) {
 			if _, err := template.Write(folder, "soul", template.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join(folder, councilhost.File)
+			path := filepath.Join(folder, host.CouncilFile)
 			base, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -42,7 +42,7 @@ func TestAddWorkerEditsOneLine(t *testing.T) {
 			if err := os.WriteFile(path, append(base, tc.workers...), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			added, err := councilhost.AddWorker(folder, "bot")
+			added, err := host.AddWorker(folder, "bot")
 			if tc.fails {
 				if err == nil || !strings.Contains(err.Error(), "by hand") {
 					t.Errorf("%v", err)
@@ -53,7 +53,7 @@ func TestAddWorkerEditsOneLine(t *testing.T) {
 			if diff := cmp.Diff(string(base)+tc.want, string(got)); diff != "" || !added || err != nil {
 				t.Errorf("added %v, %v\n%s", added, err, diff)
 			}
-			if added, err := councilhost.AddWorker(folder, "bot"); added || err != nil {
+			if added, err := host.AddWorker(folder, "bot"); added || err != nil {
 				t.Errorf("a second time: %v, %v", added, err)
 			}
 		})
@@ -67,7 +67,7 @@ func TestAddWorkerRefusesMembersAndPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"panda", "council", "../x", "Bot", ""} {
-		if added, err := councilhost.AddWorker(folder, bad); err == nil || added {
+		if added, err := host.AddWorker(folder, bad); err == nil || added {
 			t.Errorf("%q is added", bad)
 		}
 	}
@@ -77,7 +77,7 @@ func TestAddWorkerRefusesMembersAndPaths(t *testing.T) {
 func TestNewKeyIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	path, err := councilhost.NewKey(folder, "bot")
+	path, err := host.NewKey(folder, "bot")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestNewKeyIsMadeOnce(t *testing.T) {
 	if err != nil || len(key) < 40 || info.Mode().Perm() != 0o600 {
 		t.Errorf("%d bytes, %v, %v", len(key), info.Mode(), err)
 	}
-	if _, err := councilhost.NewKey(folder, "bot"); !errors.Is(err, fs.ErrExist) {
+	if _, err := host.NewKey(folder, "bot"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second key: %v", err)
 	}
 }

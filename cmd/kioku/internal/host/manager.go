@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -55,8 +55,8 @@ func (m manager) run(ctx context.Context, answers func(ctx context.Context) bool
 }
 
 // answers reports whether the server answers a health check on its unix socket.
-func (d *door) answers(ctx context.Context) bool {
-	for _, l := range d.listeners {
+func (h *Host) answers(ctx context.Context) bool {
+	for _, l := range h.listeners {
 		if l.Addr().Network() != "unix" {
 			continue
 		}

@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"kioku/cmd/kioku/config"

@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"context"
@@ -26,12 +26,12 @@ import (
 // modelTurns is how many agents of a process may ask the model that derives at a time.
 const modelTurns = 2
 
-// Derivers make the services that derive from the memories of one process. The zero value is ready for use by one goroutine.
-type Derivers struct {
-	// Counted returns a model whose tokens are counted for an agent; nil counts none.
-	Counted func(agent string, m llm.Model) llm.Model
-	// Tell takes what is wrong with the settings of the model, without which the rules derive; nil tells nobody.
-	Tell func(text string)
+// derivers make the services that derive from the memories of one process. The zero value is ready for use by one goroutine.
+type derivers struct {
+	// counted returns a model whose tokens are counted for an agent; nil counts none.
+	counted func(agent string, m llm.Model) llm.Model
+	// tell takes what is wrong with the settings of the model, without which the rules derive; nil tells nobody.
+	tell func(text string)
 
 	turns chan struct{}
 	told  bool
@@ -85,9 +85,9 @@ func spokenIn(conf *config.Config, place config.Place) func(source string) func(
 	}
 }
 
-// Of returns the service that derives from a memory, nil if nothing is derived from it. conf contains the settings of its workspace
+// of returns the service that derives from a memory, nil if nothing is derived from it. conf contains the settings of its workspace
 // too.
-func (d *Derivers) Of(conf *config.Config, place config.Place, m *kioku.Memory, log *slog.Logger) (*derive.Service, error) {
+func (d *derivers) of(conf *config.Config, place config.Place, m *kioku.Memory, log *slog.Logger) (*derive.Service, error) {
 	rules, err := deriveRules(conf, place)
 	if err != nil || rules == nil {
 		return nil, err
@@ -114,7 +114,7 @@ func orNone(v int) int {
 }
 
 // shared returns the turns of all agents.
-func (d *Derivers) shared() chan struct{} {
+func (d *derivers) shared() chan struct{} {
 	if d.turns == nil {
 		d.turns = make(chan struct{}, modelTurns)
 	}
@@ -122,17 +122,17 @@ func (d *Derivers) shared() chan struct{} {
 }
 
 // model returns the model that derives, nil for rules only. What is wrong with its settings is told once.
-func (d *Derivers) model(conf *config.Config, agent string) llm.Model {
+func (d *derivers) model(conf *config.Config, agent string) llm.Model {
 	m, err := deriveModel(conf)
-	if err != nil && d.Tell != nil && !d.told {
+	if err != nil && d.tell != nil && !d.told {
 		d.told = true
-		d.Tell(fmt.Sprintf("derivation works by rules only, because its language model cannot be used: %v", err))
+		d.tell(fmt.Sprintf("derivation works by rules only, because its language model cannot be used: %v", err))
 	}
 	if m == nil || err != nil {
 		return nil
 	}
-	if d.Counted != nil {
-		return d.Counted(agent, m)
+	if d.counted != nil {
+		return d.counted(agent, m)
 	}
 	return m
 }
@@ -194,8 +194,8 @@ func sensitivity(name string) memory.Sensitivity {
 	return memory.Normal
 }
 
-// Deriving runs the worker of a service until ctx ends, and wakes it when the index of its memory changes.
-func Deriving(ctx context.Context, m *kioku.Memory, s *derive.Service) error {
+// deriving runs the worker of a service until ctx ends, and wakes it when the index of its memory changes.
+func deriving(ctx context.Context, m *kioku.Memory, s *derive.Service) error {
 	woken := make(chan struct{})
 	go func() {
 		defer close(woken)

@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"kioku/cmd/kioku/config"
@@ -6,8 +6,8 @@ import (
 	"kioku/search"
 )
 
-// Reranker returns the re-ranker of the settings, nil if they choose none.
-func Reranker(conf *config.Config) (search.Reranker, error) {
+// reranker returns the re-ranker of the settings, nil if they choose none.
+func reranker(conf *config.Config) (search.Reranker, error) {
 	r, err := embed.NewReranker(conf.Rerank)
 	if r == nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"log/slog"
@@ -12,8 +12,8 @@ import (
 	"kioku/server"
 )
 
-// deriving returns settings in which derivation asks a model.
-func deriving(change func(*config.Config)) *config.Config {
+// asking returns settings in which derivation asks a model.
+func asking(change func(*config.Config)) *config.Config {
 	conf, err := config.Load(config.Sources{Dir: "/", Env: []string{"HOME=/nobody"}})
 	if err != nil {
 		panic(err)
@@ -43,7 +43,7 @@ func TestCeilingOfAModelOnThisMachineIsPrivate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := ceilingOf(deriving(func(conf *config.Config) { conf.LLM, conf.Derive.MaxSensitivity = c.llm, c.setting }))
+			got := ceilingOf(asking(func(conf *config.Config) { conf.LLM, conf.Derive.MaxSensitivity = c.llm, c.setting }))
 			if got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
@@ -65,7 +65,7 @@ func TestDeriveModelIsTheOneOfTheSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, err := deriveModel(deriving(c.change))
+			m, err := deriveModel(asking(c.change))
 			got := ""
 			if m != nil {
 				got = m.Name()
@@ -88,16 +88,16 @@ func TestAcceptance01DerivationIsOffByDefault(t *testing.T) {
 		t.Error("derivation is on by default")
 	}
 	for name, conf := range map[string]*config.Config{
-		"by default": conf, "with a model": deriving(func(c *config.Config) { c.Derive.Enabled = false }),
+		"by default": conf, "with a model": asking(func(c *config.Config) { c.Derive.Enabled = false }),
 	} {
 		models := 0
-		d := Derivers{Counted: func(_ string, m llm.Model) llm.Model { models++; return m }}
-		s, err := d.Of(conf, config.Place{Agent: "main", Workspace: t.TempDir()}, nil, slog.New(slog.DiscardHandler))
+		d := derivers{counted: func(_ string, m llm.Model) llm.Model { models++; return m }}
+		s, err := d.of(conf, config.Place{Agent: "main", Workspace: t.TempDir()}, nil, slog.New(slog.DiscardHandler))
 		if s != nil || err != nil || models != 0 {
 			t.Errorf("%s: a service: %v, %d models, %v", name, s != nil, models, err)
 		}
 		m := &kioku.Memory{}
-		if got := Recalling(conf, m, s); got != server.Memory(m) {
+		if got := recallingFrom(conf, m, s); got != server.Memory(m) {
 			t.Errorf("%s: searches go through %T", name, got)
 		}
 	}

@@ -1,10 +1,11 @@
-package main
+package host
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"kioku/cmd/kioku/config"
@@ -28,8 +29,8 @@ type observation struct {
 }
 
 // openObservation opens what the settings want recorded.
-func openObservation(ctx context.Context, conf *config.Config, log *slog.Logger) (o observation, err error) {
-	counted := metrics.Options{Version: buildVersion(), Network: conf.Network}
+func openObservation(ctx context.Context, conf *config.Config, version string, log *slog.Logger) (o observation, err error) {
+	counted := metrics.Options{Version: version, Network: conf.Network}
 	if opt := conf.Audit; opt.File != "" {
 		opt.Log = log
 		if o.audit, err = audit.Open(opt); err != nil {
@@ -39,7 +40,7 @@ func openObservation(ctx context.Context, conf *config.Config, log *slog.Logger)
 	}
 	o.metrics = metrics.New(counted)
 	if opt := conf.Tracing; opt.Endpoint != "" {
-		opt.Transport, opt.Version, opt.Log = conf.Network.Transport("traces"), buildVersion(), log
+		opt.Transport, opt.Version, opt.Log = conf.Network.Transport("traces"), version, log
 		if o.tracer, o.endTraces, err = trace.Open(ctx, opt); err != nil {
 			return o, errors.Join(conf.Wrong("tracing.endpoint", err.Error()), o.close())
 		}
@@ -47,9 +48,20 @@ func openObservation(ctx context.Context, conf *config.Config, log *slog.Logger)
 	return o, nil
 }
 
+// handler returns what answers /metrics for whoever a connection knows; nil if nothing is counted.
+func (o observation) handler() func(http.RoundTripper) http.Handler {
+	if o.metrics == nil {
+		return nil
+	}
+	return o.metrics.Handler
+}
+
 // observe has a server tell what it does.
 func (o observation) observe(opt *server.Options) {
-	opt.Observers, opt.Tracer = []server.Observer{o.metrics}, o.tracer
+	if o.metrics != nil {
+		opt.Observers = []server.Observer{o.metrics}
+	}
+	opt.Tracer = o.tracer
 	if o.audit != nil {
 		opt.Audit = o.audit
 	}

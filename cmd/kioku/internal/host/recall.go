@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"context"
@@ -28,9 +28,9 @@ func (r recalling) Units(ctx context.Context, q memory.UnitQuery, words string) 
 	return r.deriver.List(ctx, q, words)
 }
 
-// Recalling returns a memory whose searches know what the service derives from it; without a service it is the memory itself. conf
+// recallingFrom returns a memory whose searches know what the service derives from it; without a service it is the memory itself. conf
 // contains the settings of its workspace too.
-func Recalling(conf *config.Config, m *kioku.Memory, s *derive.Service) server.Memory {
+func recallingFrom(conf *config.Config, m *kioku.Memory, s *derive.Service) server.Memory {
 	if s == nil {
 		return m
 	}

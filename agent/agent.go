@@ -38,8 +38,8 @@ type Options struct {
 	Model llm.Model
 	// ID of the agent; empty means "main".
 	ID string
-	// Memory of the agent, such as a *client.Client; it is not closed. nil opens the folder's own, which fails while another process, such
-	// as kioku serve, has its index.
+	// Memory of the agent, such as a *client.Client of kioku serve or that of another Agent of the folder; it is not closed. nil opens the
+	// folder's own, which fails while somebody else has its index.
 	Memory memory.Service
 	// Embedder turns text into vectors for the folder's own memory; nil means keywords only. It is not closed.
 	Embedder *embed.Client
@@ -115,7 +115,7 @@ func (a *Agent) openMemory(ctx context.Context, opt Options) error {
 	}
 	m, err := kioku.Open(ctx, kioku.Options{Agent: opt.ID, Workspace: opt.Workspace, StateDir: opt.State, Embedder: opt.Embedder, LockWait: lockWait, Log: opt.Log})
 	if errors.Is(err, memory.ErrLocked) {
-		err = fmt.Errorf("%w; have one process serve it with kioku serve, and give agents a client of it as Options.Memory", err)
+		err = fmt.Errorf("%w; give the agent the memory of the one that has it, or a client of kioku serve, as Options.Memory", err)
 	}
 	if err != nil {
 		return fmt.Errorf("open the memory of %s: %w", opt.Workspace, err)

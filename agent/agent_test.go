@@ -202,11 +202,14 @@ func converse(t *testing.T, a *agent.Agent, model llm.Model, messages []llm.Mess
 	return nil
 }
 
-// Two agents of one workspace: the second reads the index that the first one keeps, and both write.
-func TestSecondAgentReadsTheIndexOfTheFirst(t *testing.T) {
+// Two agents of one workspace share the memory that the first one keeps; one that would open it a second time is told so.
+func TestSecondAgentSharesTheMemoryOfTheFirst(t *testing.T) {
 	workspace := home(t)
 	first := open(t, agent.Options{Workspace: workspace, Model: &echo.Model{}})
-	second := open(t, agent.Options{Workspace: workspace, Model: &echo.Model{}})
+	if _, err := agent.New(workspace, &echo.Model{}); !errors.Is(err, memory.ErrLocked) || !strings.Contains(err.Error(), "as Options.Memory") {
+		t.Errorf("a second owner: %v", err)
+	}
+	second := open(t, agent.Options{Workspace: workspace, Model: &echo.Model{}, Memory: first.Memory()})
 	if _, err := second.Memory().Append(t.Context(), memory.Note{Text: "The kiln is fired on Mondays."}); err != nil {
 		t.Error(err)
 	}

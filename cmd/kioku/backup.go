@@ -175,12 +175,17 @@ func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
 	return errors.Join(err, missing)
 }
 
-// withMemory calls f with a memory in this process, which also reads the index beside a daemon.
+// withMemory calls f with a memory in this process, which reads the index as it is while somebody else has it.
 func (a *app) withMemory(ctx context.Context, n connect.Need, f func(*connect.Client) error) error {
 	k, err := a.connector()
 	if err != nil {
 		return err
 	}
 	k.NoDaemon = true
-	return k.With(ctx, n, f)
+	err = k.With(ctx, n, f)
+	if errors.Is(err, memory.ErrLocked) {
+		k.ReadOnly = true
+		err = k.With(ctx, n, f)
+	}
+	return err
 }

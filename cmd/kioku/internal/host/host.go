@@ -78,6 +78,7 @@ type Host struct {
 // Memory is one that a host has open.
 type Memory struct {
 	*kioku.Memory
+	// Place of its agent.
 	Place config.Place
 	// Conf are the settings in force in its workspace.
 	Conf *config.Config

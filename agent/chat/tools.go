@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,37 +106,28 @@ func (p public) Call(ctx context.Context, name string, input json.RawMessage) (j
 	return p.all.Call(ctx, name, input)
 }
 
-// originKey is the key of the origin of notes in a context.
-type originKey struct{}
+// callFacts are what a tool is told of the call in its context, beside its input. The key of them is their type.
+type callFacts struct {
+	origin          *memory.Origin
+	session, source string
+}
+
+func factsOf(ctx context.Context) callFacts {
+	facts, _ := ctx.Value(callFacts{}).(callFacts)
+	return facts
+}
 
 // Origin returns the origin of a note that a tool stores in this call: who has said the message of the turn, and where; nil if that was
 // the owner in private.
-func Origin(ctx context.Context) *memory.Origin {
-	origin, _ := ctx.Value(originKey{}).(*memory.Origin)
-	return origin
-}
-
-// sessionKey is the key of the name of the session in a context.
-type sessionKey struct{}
+func Origin(ctx context.Context) *memory.Origin { return factsOf(ctx).origin }
 
 // SessionName returns the name of the conversation that a tool is called in; empty outside of one.
-func SessionName(ctx context.Context) string {
-	name, _ := ctx.Value(sessionKey{}).(string)
-	return name
-}
-
-// sourceKey is the key of the source of notes in a context.
-type sourceKey struct{}
+func SessionName(ctx context.Context) string { return factsOf(ctx).session }
 
 // Source returns the source of a note that a tool stores in this call: memory.NoteFromTool if the model has read the output of
 // a tool in the same turn, which may have asked for the note, and otherwise memory.NoteFromAgent. The outputs of memory_append
 // contain nothing of others and do not count.
-func Source(ctx context.Context) string {
-	if source, ok := ctx.Value(sourceKey{}).(string); ok {
-		return source
-	}
-	return memory.NoteFromAgent
-}
+func Source(ctx context.Context) string { return cmp.Or(factsOf(ctx).source, memory.NoteFromAgent) }
 
 // callTools runs the calls of an answer one after the other and appends their results.
 func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
@@ -160,11 +152,11 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 
 // callContext returns the context of calls that the model makes now.
 func (t *turn) callContext(ctx context.Context) context.Context {
-	ctx = context.WithValue(context.WithValue(ctx, originKey{}, t.said.Origin()), sessionKey{}, t.opt.Session.ID())
+	facts := callFacts{origin: t.said.Origin(), session: t.opt.Session.ID()}
 	if t.read {
-		return context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
+		facts.source = memory.NoteFromTool
 	}
-	return ctx
+	return context.WithValue(ctx, callFacts{}, facts)
 }
 
 // noteRead takes note that the model reads the results of calls.

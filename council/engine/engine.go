@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// tick is how often the folder is looked at without a hint.
-	tick = 10 * time.Second
 	// maxOpen is how many tasks are discussed at the same time; the others wait in the inbox.
 	maxOpen = 8
 	// maxJobs is how many members are asked at the same time, in all tasks.

@@ -12,11 +12,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
+)
+
+const (
+	// betweenLooks is how often Run looks whether others have left files or something has become due.
+	betweenLooks = time.Second
+	// maxLooks is the number of such looks after which it looks at everything without a hint.
+	maxLooks = 10
 )
 
 // unfinished is how long a file in the inbox that is no JSON may still be being written.
@@ -30,30 +35,38 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.writable(); err != nil {
 		return err
 	}
-	hints, stop := e.watch()
-	defer stop()
 	defer e.jobs.Wait()
-	for {
+	looks := time.NewTicker(betweenLooks)
+	defer looks.Stop()
+	for ctx.Err() == nil {
+		before := e.leftAt()
 		next, err := e.pass(ctx)
 		if err != nil {
 			e.opt.Log.Error("council", "error", err)
 		}
-		pause := tick
-		if !next.IsZero() {
-			pause = min(pause, max(next.Sub(e.now()), time.Millisecond))
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-e.poke:
-		case <-hints:
-		case <-timer.C:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return nil
+		due := false
+		for n := 0; n < maxLooks && !due; n++ {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-e.poke:
+				due = true
+			case <-looks.C:
+				due = e.leftAt() != before || !next.IsZero() && !e.now().Before(next)
+			}
 		}
 	}
+	return nil
+}
+
+// leftAt returns when something was last left in the folders in which others leave files.
+func (e *Engine) leftAt() (at [3]int64) {
+	for i, dir := range []string{folder.Inbox, folder.Suggestions, folder.Evaluations} {
+		if info, err := e.f.Root().Stat(dir); err == nil {
+			at[i] = info.ModTime().UnixNano()
+		}
+	}
+	return at
 }
 
 // Settle does everything that is due now and waits for it, until only time, a person or a remote member can change something.
@@ -82,45 +95,6 @@ func (e *Engine) Settle(ctx context.Context) error {
 		case <-e.poke:
 		}
 	}
-}
-
-// watch returns a channel that tells of changes by others. It is only a hint: without one the folder is looked at every 10 s.
-func (e *Engine) watch() (<-chan struct{}, func()) {
-	hints := make(chan struct{}, 1)
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		e.opt.Log.Warn("watch the council", "error", err)
-		return hints, func() {}
-	}
-	for _, dir := range []string{folder.Inbox, folder.Suggestions, folder.Evaluations} {
-		if err := w.Add(path.Join(e.f.Path(), dir)); err != nil {
-			e.opt.Log.Warn("watch the council", "folder", dir, "error", err)
-		}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case ev, ok := <-w.Events:
-				if !ok {
-					return
-				}
-				if ev.Has(fsnotify.Create) || ev.Has(fsnotify.Rename) {
-					select {
-					case hints <- struct{}{}:
-					default:
-					}
-				}
-			case err, ok := <-w.Errors:
-				if !ok {
-					return
-				}
-				e.opt.Log.Warn("watch the council", "error", err)
-			}
-		}
-	}()
-	return hints, func() { w.Close(); <-done }
 }
 
 // pass looks at everything once, does what is due, and returns when time changes something; zero if never.

@@ -49,7 +49,7 @@ func (c *Conversation) Before(ctx context.Context, messages []llm.Message, each 
 		c.looping.each(Event{Prompt: &c.looping.prompt})
 	}
 	t := c.looping
-	t.summarised = t.summaryFailed
+	t.summarised = false
 	if err := t.prepare(ctx); err != nil {
 		return llm.Request{}, err
 	}

@@ -112,7 +112,6 @@ func (t *turn) deferCompaction(projected int) {
 		t.patience = projected + t.growth()
 		return
 	}
-	t.summarised, t.summaryFailed = true, true
 	if t.summary.fail(t.opt.Now(), t.full) {
 		t.notice("Old messages could not be summarised, and stay as they are: %v", t.full)
 	}

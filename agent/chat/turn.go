@@ -43,10 +43,8 @@ type turn struct {
 	pruned int
 	// sent is the size of the last request in tokens, and leftOut the number of messages that were left out of it.
 	sent, leftOut int
-	// summarised says that no summary is asked for before the next answer: there was one, or in this turn one has failed.
+	// summarised says that no summary is asked for before the next answer, because there was one.
 	summarised bool
-	// summaryFailed says that a summary has failed in this turn.
-	summaryFailed bool
 	// newestOnly says that it had no message that could be left out.
 	newestOnly bool
 }
@@ -187,7 +185,7 @@ func (t *turn) converse(ctx context.Context) error {
 // nextAnswer does what is due, asks the model and appends its answer to the transcript. The last answer of a turn calls no
 // tools.
 func (t *turn) nextAnswer(ctx context.Context, last bool) (llm.Response, error) {
-	t.summarised = t.summaryFailed
+	t.summarised = false
 	if err := t.prepare(ctx); err != nil {
 		return llm.Response{}, err
 	}

@@ -20,9 +20,6 @@ var (
 	ErrRefused = errors.New("summary refused, history kept")
 )
 
-// DefaultKeepTokens is the default of Compactor.KeepTokens.
-const DefaultKeepTokens = 20_000
-
 const (
 	defaultSummary = 4000
 	// partOfUnknown is the number of tokens of the conversation in a request if the window is unknown.
@@ -46,8 +43,8 @@ type Compactor struct {
 	Model llm.Model
 	// Count counts the tokens of a text, as the session does; nil means an estimate.
 	Count func(text string) int
-	// KeepTokens is the maximum size in tokens of the latest messages, which stay as they are; 0 means 20,000. See
-	// flush.Settings.Keep for sizes that fit into a window.
+	// KeepTokens is the maximum size in tokens of the latest messages, which stay as they are. See flush.Settings.Keep for sizes that
+	// fit into a window.
 	KeepTokens int
 	// SummaryTokens is the maximum size of a summary in tokens; 0 means 4,000. It is at most an eighth of the window.
 	SummaryTokens int

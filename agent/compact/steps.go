@@ -45,7 +45,7 @@ type Steps struct {
 // ErrNothing if there is nothing to summarise.
 func (c *Compactor) Begin(v session.View, free int) (*Steps, error) {
 	w := c.newWriter()
-	at := Cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens), free)
+	at := Cut(v, c.KeepTokens, free)
 	if at == 0 || at == 1 && v.Compactions > 0 {
 		return nil, ErrNothing
 	}

@@ -95,7 +95,7 @@ func (f *folder) contents(ctx context.Context, rel string) (files, folders []str
 		case err != nil:
 			return err
 		case nameProblem(d.Name()) != "" || !d.IsDir() && !d.Type().IsRegular():
-			return refuse("path", "%s holds %s, which is no note; it can only be deleted by hand", shown(rel), quoted(d.Name()))
+			return refuse("path", "%s holds %.100q, which is no note; it can only be deleted by hand", shown(rel), d.Name())
 		case d.IsDir():
 			folders = append(folders, name)
 		default:

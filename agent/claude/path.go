@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"kioku/internal/text"
 )
 
 const (
@@ -27,7 +25,7 @@ func parsePath(field, p string) (string, error) {
 	case !utf8.ValidString(p):
 		return "", refuse(field, "must be valid UTF-8")
 	case escape.MatchString(p):
-		return "", refuse(field, "%s must be written as it is, without %%-escapes", quoted(p))
+		return "", refuse(field, "%.100q must be written as it is, without %%-escapes", p)
 	}
 	rest := strings.TrimSuffix(p, "/")
 	if rest == top {
@@ -35,11 +33,11 @@ func parsePath(field, p string) (string, error) {
 	}
 	rel, ok := strings.CutPrefix(rest, top+"/")
 	if !ok {
-		return "", refuse(field, "%s must begin with %s/", quoted(p), top)
+		return "", refuse(field, "%.100q must begin with %s/", p, top)
 	}
 	for name := range strings.SplitSeq(rel, "/") {
 		if problem := nameProblem(name); problem != "" {
-			return "", refuse(field, "%s %s", quoted(p), problem)
+			return "", refuse(field, "%.100q %s", p, problem)
 		}
 	}
 	return rel, nil
@@ -50,10 +48,8 @@ func nameProblem(name string) string {
 	switch {
 	case name == "":
 		return "has an empty name between two slashes"
-	case name == "." || name == "..":
-		return `must not contain "." or ".." as a name`
 	case strings.HasPrefix(name, "."):
-		return "is hidden: names must not begin with a dot"
+		return "is hidden or leads elsewhere: names must not begin with a dot"
 	case len(name) > maxNameBytes:
 		return "has a name that is too long"
 	case strings.TrimSpace(name) != name:
@@ -64,16 +60,6 @@ func nameProblem(name string) string {
 		return "has a character that cannot be seen"
 	}
 	return ""
-}
-
-// quoted is a path as an error shows it: escaped, and not longer than a line.
-func quoted(p string) string {
-	return `"` + strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text.Shorten(p, 100)) + `"`
 }
 
 // shown is a path relative to the folder as the model knows it.

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -103,12 +102,7 @@ func TestRetuningIsRecordedAndTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	path := w.dir + "/council/nodes/cat/params.json"
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(`{"safety_weight":0.4,"charm":0.9,"note":"mine"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, `{"safety_weight":0.4,"charm":0.9,"note":"mine"}`)
 	both := council.Params{"safety_weight": 0.6}
 	w.proposing(map[[2]string]council.Params{{"ant", "cat"}: both, {"bee", "cat"}: both})
 	s := w.evaluate()
@@ -146,9 +140,7 @@ func TestBadParametersAreNotUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{`{"safety_weight":7}`, `{"safety_weight":"high"}`, `{"safety_weight":null}`, `{`} {
-		if err := os.WriteFile(w.dir+"/council/nodes/cat/params.json", []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, w.dir+"/council/nodes/cat/params.json", bad)
 		all, err := w.Members(t.Context())
 		if err != nil || all[2].ParamsError == "" || all[2].Params["safety_weight"] != 0.9 {
 			t.Errorf("%s: %v, %+v", bad, err, all[2])

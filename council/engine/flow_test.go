@@ -303,9 +303,7 @@ func TestNothingIsApprovedByDefault(t *testing.T) {
 		w := newWorld(t, nil)
 		path := w.dir + "/council/rebuild_requests/action_1.json"
 		text := `{"id":"action_1","service":"reload:ant","task_id":"task_9","requested_by":"ant","status":"approved","approved":{"accept":true,"by":{"kind":"member","name":"bee"}},"requested_at":"2026-11-23T09:00:00Z"}`
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, text)
 		w.settle()
 		all, err := w.ListActions(t.Context())
 		if err != nil || len(all) != 1 || all[0].Status != council.ActionRejected || w.script.Count("") != 0 {
@@ -322,9 +320,7 @@ func TestTamperedBallotChangesNothing(t *testing.T) {
 	id := w.submit(ruled)
 	before := w.get(id)
 	path := w.dir + "/council/discussions/" + id + "/round_1/bee.json"
-	if err := os.WriteFile(path, []byte(`{"node":"bee","round":1,"vote":"reject"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, `{"node":"bee","round":1,"vote":"reject"}`)
 	w.later(time.Minute)
 	after := w.get(id)
 	if diff := cmp.Diff([]string{"bee"}, after.Rounds[0].Tampered); diff != "" {

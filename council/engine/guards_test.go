@@ -28,12 +28,7 @@ func TestForeignBallotCountsOnlyIfTheSettingsSaySo(t *testing.T) {
 	} {
 		w := newWorld(t, func(o *engine.Options) { o.Settings.AcceptForeignBallots = accept })
 		dir := w.dir + "/council/discussions/task_1/round_1"
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(dir+"/ant.json", []byte(`{"node":"ant","round":1,"vote":"reject"}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, dir+"/ant.json", `{"node":"ant","round":1,"vote":"reject"}`)
 		w.submit(council.Task{ID: "task_1", Title: "Buy a kettle"})
 		if diff := cmp.Diff(want, w.get("task_1").Decision.Votes[0].Votes); diff != "" {
 			t.Errorf("acceptForeignBallots %v: %s", accept, diff)
@@ -103,9 +98,7 @@ func TestInboxIsNotHeldUp(t *testing.T) {
 		"inbox/" + long: `{}`, "discussions/task_a": "a file in the place of a folder", "inbox/task_a.json": `{"id":"task_a","type":"task","title":"x"}`,
 		"inbox/task_b.json": `{"id":"task_b","type":"task","title":"y"}`,
 	} {
-		if err := os.WriteFile(w.dir+"/council/"+name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, w.dir+"/council/"+name, text)
 	}
 	for decided := false; !decided; { // Settle returns with each error, Run goes on
 		if err := w.Settle(t.Context()); err == nil || !strings.Contains(err.Error(), "task_a") {
@@ -205,12 +198,7 @@ func TestArbiterDecidesByTwoWordsOnly(t *testing.T) {
 		}
 		if onDisk {
 			dir := w.dir + "/council/discussions/task_1"
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(dir+"/arbitration.json", []byte(`{"decision":"approve","decided_by":"cat"}`), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, dir+"/arbitration.json", `{"decision":"approve","decided_by":"cat"}`)
 		}
 		w.submit(council.Task{ID: "task_1", Title: "Buy a kettle"})
 		if diff := cmp.Diff(outcome{Status: council.StatusStalled}, w.outcome("task_1")); diff != "" {
@@ -297,9 +285,7 @@ func TestActionWithoutATimelySecondMemberDoesNotRun(t *testing.T) {
 	}
 	forged := fmt.Sprintf(`{"id":"action_1","service":"reload:ant","task_id":%q,"requested_by":"bee","status":"approved","approved":{"accept":true,"by":{"kind":"member","name":"bee"}},"requested_at":%q}`,
 		id, w.clock.Now().Format(time.RFC3339))
-	if err := os.WriteFile(w.dir+"/council/rebuild_requests/action_1.json", []byte(forged), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, w.dir+"/council/rebuild_requests/action_1.json", forged)
 	w.settle()
 	all, err := w.ListActions(t.Context())
 	if err != nil || len(all) != 2 {

@@ -164,9 +164,7 @@ func TestInboxRefusesWhatIsNoTask(t *testing.T) {
 		"task_d.json": `{"id":"task_d","type":"task","title":"` + strings.Repeat("x", 201) + `"}`, "task_e.json": `{"id":"task_e","type":"task","title":"good"}`,
 	} {
 		path := w.dir + "/council/inbox/" + name
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, text)
 		if err := os.Chtimes(path, old, old); err != nil {
 			t.Fatal(err)
 		}
@@ -208,12 +206,7 @@ func articlesLayout(t *testing.T) string {
 		"nodes/ant/params.json":                            `{"safety_weight":0.9}`,
 		"bot_commands/cmd1.json":                           `{"id":"cmd1","action":"pause","params":{"duration_minutes":5},"status":"processed","created_at":"2026-02-10T12:00:00Z","result":"ok"}`,
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(old, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(old, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(old, name), text)
 	}
 	return old
 }

@@ -374,11 +374,6 @@ func (l *lab) settled(id string) {
 	if after := tree(l.t, l.dir); !bytes.Equal(before, after) {
 		l.t.Fatalf("I7: doing it again changes something:\n%s\n---\n%s", before, after)
 	}
-	for _, f := range l.e.Doctor(l.t.Context()) {
-		if strings.Contains(f.Text, "in the memory of") {
-			l.t.Fatalf("I11: %s", f.Text)
-		}
-	}
 	d, err := l.e.Get(l.t.Context(), id)
 	if err != nil {
 		l.t.Fatal(err)

@@ -171,13 +171,8 @@ func TestUpkeep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	old, young := w.dir+"/council/logs/ant/2026-10-01.jsonl", w.dir+"/council/logs/ant/2026-11-22.jsonl"
-	if err := os.MkdirAll(filepath.Dir(old), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	for _, path := range []string{old, young} {
-		if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, "{}\n")
 	}
 	w.vote(map[string]string{"ant": "silent", "bee": "silent"})
 	id := w.submit(ruled)

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -129,13 +128,8 @@ func TestSuggestionFromAFile(t *testing.T) {
 	t.Parallel()
 	w := withBot(t, nil)
 	dir := w.dir + "/council/suggestions/bot"
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	for name, text := range map[string]string{"good.json": `{"title":"Water the plants","description":"dry","status":""}`, "long.json": `{"title":"` + strings.Repeat("x", 201) + `"}`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	w.settle()
 	if s := w.suggestion("good"); s.Status != council.SuggestionPending || s.SubmittedAt != w.clock.Now() {
@@ -285,12 +279,7 @@ func TestCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := withBot(t, nil)
 	key := []byte("a key of both")
-	if err := os.MkdirAll(w.dir+"/council/keys", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(w.dir+"/council/keys/bot.key", key, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, w.dir+"/council/keys/bot.key", string(key))
 	good, err := w.SendCommand(t.Context(), council.Command{Worker: "bot", Action: council.CommandPause, IssuedBy: owner})
 	if err != nil {
 		t.Fatal(err)

@@ -103,38 +103,6 @@ func repeated(s llmtest.Step, n int) []llmtest.Step {
 	return out
 }
 
-// small is a model that stores each sentence with "fact" of a request of at most most tokens, and refuses a longer one.
-type small struct {
-	most   int
-	window int
-	asked  int
-	longer int
-}
-
-func (s *small) Name() string { return "small" }
-func (s *small) Window() int  { return s.window }
-func (s *small) Generate(_ context.Context, req llm.Request, _ func(llm.Event)) (llm.Response, error) {
-	s.asked++
-	if llm.RequestTokens(req) > s.most {
-		s.longer++
-		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Message: "too long"}
-	}
-	if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
-		return none.Response, nil
-	}
-	m := llm.Message{Role: llm.RoleAssistant}
-	for _, said := range req.Messages[:len(req.Messages)-1] {
-		for line := range strings.Lines(said.Text) {
-			if strings.HasPrefix(line, "Fact ") {
-				call := remember(strings.TrimSpace(line)).Response.Message.ToolCalls[0]
-				call.ID = fmt.Sprint(len(m.ToolCalls))
-				m.ToolCalls = append(m.ToolCalls, call)
-			}
-		}
-	}
-	return llm.Response{Message: m, Stop: llm.StopTools}, nil
-}
-
 func TestRunLetsTheModelMendANote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

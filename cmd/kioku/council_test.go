@@ -86,7 +86,7 @@ func TestCouncilSubmitAndParams(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.workspace, "council", "inbox", id+".json")); err != nil {
 		t.Error(err)
 	}
-	if got := s.council("params", "set", "panda", "risk_tolerance=0.35"); !strings.Contains(got.stdout, "risk_tolerance 0.20 -> 0.35") {
+	if got := s.council("params", "set", "panda", "risk_tolerance=0.35"); !strings.Contains(got.stdout, "risk_tolerance: 0.35") {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
 	for _, bad := range []string{"risk_tolerance=7", "bravery=0.5", "risk_tolerance"} {
@@ -94,7 +94,7 @@ func TestCouncilSubmitAndParams(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", bad, got.code, got.stderr)
 		}
 	}
-	if got := s.council("params", "rollback", "panda"); !strings.Contains(got.stdout, "risk_tolerance          0.20") {
+	if got := s.council("params", "rollback", "panda"); !strings.Contains(got.stdout, "risk_tolerance: 0.2\n") {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
 }

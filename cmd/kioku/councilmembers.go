@@ -33,7 +33,7 @@ func ofMember(args []string) (server.MemberName, error) {
 func (a *app) paramsGetCmd() *cobra.Command {
 	return councilCall(a, &cobra.Command{
 		Use: "get MEMBER", Short: "Show the parameters of a member and their changes", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeMembers,
-	}, councilReads, ops.Params, ofMember, (*render.Page).CouncilParams)
+	}, councilReads, ops.Params, ofMember, render.Fields)
 }
 
 func (a *app) paramsSetCmd() *cobra.Command {
@@ -77,7 +77,7 @@ func (a *app) writeParams(ctx context.Context, c *councilClient, member string) 
 	if err != nil {
 		return err
 	}
-	return a.Write(resp, func(p *render.Page) { p.CouncilParams(resp) })
+	return a.Write(resp, func(p *render.Page) { render.Fields(p, resp) })
 }
 
 // completeMembers completes the names of members.
@@ -107,7 +107,7 @@ func (a *app) councilEvaluateCmd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.Write(resp, func(p *render.Page) { p.CouncilEvaluation(resp) })
+		return a.Write(resp, func(p *render.Page) { render.Fields(p, resp) })
 	})
 	a.echoFlag(cmd)
 	return cmd
@@ -117,7 +117,7 @@ func (a *app) councilEvaluationsCmd() *cobra.Command {
 	req := server.Limit{}
 	cmd := councilCall(a, &cobra.Command{
 		Use: "evaluations", Short: "List the cycles in which members rated each other, newest first", Args: cobra.NoArgs,
-	}, councilReads, ops.Evaluations, with(&req), each((*render.Page).CouncilEvaluation))
+	}, councilReads, ops.Evaluations, with(&req), render.Fields)
 	cmd.Flags().IntVar(&req.Limit, "limit", 5, "maximum `number` of cycles, at most 1,000")
 	return cmd
 }

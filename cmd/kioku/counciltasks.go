@@ -49,20 +49,6 @@ func with[In any](req *In) func([]string) (In, error) {
 	return func([]string) (In, error) { return *req, nil }
 }
 
-// each shows all of a list.
-func each[T any](show func(*render.Page, T)) func(*render.Page, []T) {
-	return func(p *render.Page, list []T) {
-		for _, v := range list {
-			show(p, v)
-		}
-	}
-}
-
-// one shows a list of one.
-func one[T any](show func(*render.Page, []T)) func(*render.Page, T) {
-	return func(p *render.Page, v T) { show(p, []T{v}) }
-}
-
 // echoFlag adds the flag --echo.
 func (a *app) echoFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.councilEcho, "echo", false, "have a scripted model play all members")

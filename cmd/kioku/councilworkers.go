@@ -19,7 +19,7 @@ func (a *app) councilWorkersCmd() *cobra.Command {
 		if len(resp) == 0 {
 			a.Notice("no workers; kioku council workers add NAME adds an agent that may suggest tasks and obeys commands")
 		}
-		p.CouncilWorkers(resp)
+		render.Fields(p, resp)
 	})
 	cmd.AddCommand(a.workersAddCmd())
 	return cmd
@@ -54,7 +54,7 @@ func (a *app) councilCommandCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Write(resp, func(p *render.Page) { p.CouncilCommands(resp) })
+				return a.Write(resp, func(p *render.Page) { render.Fields(p, resp) })
 			})
 		},
 	}
@@ -78,7 +78,7 @@ func (a *app) councilSuggestCmd() *cobra.Command {
 	}, councilReads, ops.Suggest, func(args []string) (server.NewSuggestion, error) {
 		req.Worker, req.Title = args[0], strings.Join(args[1:], " ")
 		return req, nil
-	}, one((*render.Page).CouncilSuggestions))
+	}, render.Fields)
 	fl := cmd.Flags()
 	fl.StringVar(&req.Description, "description", "", "`text` with more about it")
 	fl.StringVar(&req.Type, "type", council.TypeTask, "`type`: task or question")
@@ -90,7 +90,7 @@ func (a *app) councilSuggestionsCmd() *cobra.Command {
 	req := server.StatusFilter{}
 	cmd := councilCall(a, &cobra.Command{
 		Use: "suggestions", Short: "List the suggestions of workers", Args: cobra.NoArgs,
-	}, councilReads, ops.Suggestions, with(&req), (*render.Page).CouncilSuggestions)
+	}, councilReads, ops.Suggestions, with(&req), render.Fields)
 	cmd.Flags().StringVar(&req.Status, "status", "", "only this `status`: pending, deferred, accepted, refused or expired")
 	completeFlag(cmd, "status", council.SuggestionPending, council.SuggestionDeferred, council.SuggestionAccepted, council.SuggestionRefused, council.SuggestionExpired)
 	return cmd
@@ -111,7 +111,7 @@ func (a *app) councilApproveCmd() *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return a.Write(resp, func(p *render.Page) { p.CouncilSuggestions([]council.Suggestion{resp}) })
+					return a.Write(resp, func(p *render.Page) { render.Fields(p, resp) })
 				})
 			}
 			if refuse {
@@ -147,7 +147,7 @@ func (a *app) actionListCmd() *cobra.Command {
 		if about, err := ops.Status.Call(ctx, c.conn, server.None{}); err == nil && !a.JSON {
 			a.Notice("actions of this council: reload:MEMBER%s", strings.Join(append([]string{""}, about.Actions...), ", "))
 		}
-		return a.Write(resp, func(p *render.Page) { p.CouncilActions(resp) })
+		return a.Write(resp, func(p *render.Page) { render.Fields(p, resp) })
 	})
 }
 
@@ -158,7 +158,7 @@ func (a *app) actionRequestCmd() *cobra.Command {
 	}, councilWrites, ops.RequestAction, func(args []string) (server.NewAction, error) {
 		req.RequestedBy, req.Service, req.TaskID = args[0], args[1], args[2]
 		return req, nil
-	}, one((*render.Page).CouncilActions))
+	}, render.Fields)
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`")
 	return cmd
 }
@@ -170,7 +170,7 @@ func (a *app) actionApproveCmd() *cobra.Command {
 	}, councilWrites, ops.ApproveAction, func(args []string) (server.Approval, error) {
 		req.Member, req.ID, req.Approve = args[0], args[1], !reject
 		return req, nil
-	}, one((*render.Page).CouncilActions))
+	}, render.Fields)
 	cmd.Flags().BoolVar(&reject, "reject", false, "reject it")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`")
 	return cmd

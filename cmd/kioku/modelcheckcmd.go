@@ -68,16 +68,11 @@ func modelToCheck(conf *config.Config, args []string) (modelstore.Model, error) 
 		}
 		return m, nil
 	}
-	models, err := conf.Models().List()
-	for _, m := range models {
-		if isUsed(conf, m) {
-			return m, err
-		}
+	m, err := conf.Models().At(conf.Embed.ModelDir)
+	if conf.Embed.Provider != "local" || errors.Is(err, modelstore.ErrNotAdded) {
+		return m, render.Misuse("no local model is used (%s); name one", conf.Embed.Reason)
 	}
-	if conf.Embed.Provider == "local" && conf.Embed.ModelDir != "" {
-		return modelstore.Model{Dir: conf.Embed.ModelDir, Manifest: modelstore.Manifest{Name: conf.Embed.ModelDir, Role: modelstore.Embedder}}, err
-	}
-	return modelstore.Model{}, errors.Join(err, render.Misuse("no local model is used (%s); name one", conf.Embed.Reason))
+	return m, err
 }
 
 func (a *app) checkModel(ctx context.Context, m modelstore.Model) error {
@@ -129,27 +124,13 @@ func (c *checkedModel) embed(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
-	embed := embedWith(model)
+	embed := modelcheck.With(model)
 	if c.Languages, err = modelcheck.Languages(ctx, embed); err != nil {
 		return err
 	}
 	c.Unknown, c.Untested = modelcheck.Unknown(c.Workspace, c.Languages)
 	c.PerSecond, err = modelcheck.Speed(ctx, embed, speedWait)
 	return err
-}
-
-// embedWith embeds with a model. A text that it cannot read has a vector of zeros, which is near to nothing.
-func embedWith(model *local.Model) modelcheck.Embed {
-	return func(ctx context.Context, texts []string) ([][]float32, error) {
-		embedded, err := model.Embed(ctx, local.Document, texts)
-		vectors := make([][]float32, len(embedded))
-		for i, e := range embedded {
-			if vectors[i] = e.Vector; e.Err != nil {
-				vectors[i] = make([]float32, model.Info().Dims)
-			}
-		}
-		return vectors, err
-	}
 }
 
 // tell adds what was found.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -125,7 +124,7 @@ func checkModel(ctx context.Context, s *Subject) []Finding {
 	if s.Conf.Embed.Provider != "local" {
 		return nil
 	}
-	m, err := usedModel(s)
+	m, err := s.Conf.Models().At(s.Conf.Embed.ModelDir)
 	if err == nil && len(m.Files) > 0 {
 		err = m.Verify(ctx)
 	}
@@ -143,26 +142,6 @@ func checkModel(ctx context.Context, s *Subject) []Finding {
 	return append(all, runModel(ctx, s, m)...)
 }
 
-// usedModel returns the model that the settings stand for. One that is a mere folder has no files in its manifest.
-func usedModel(s *Subject) (modelstore.Model, error) {
-	dir := s.Conf.Embed.ModelDir
-	models, err := s.Conf.Models().List()
-	i := slices.IndexFunc(models, func(m modelstore.Model) bool { return m.Dir == dir })
-	switch {
-	case err != nil:
-		return modelstore.Model{}, err
-	case i >= 0:
-		return models[i], nil
-	case dir == "":
-		return modelstore.Model{}, errors.New("none was added")
-	}
-	m := modelstore.Model{Dir: dir, Manifest: modelstore.Manifest{Name: dir, Role: modelstore.Embedder}}
-	if _, err := os.Stat(dir); err != nil {
-		return m, fmt.Errorf("there is no such model: %w", err)
-	}
-	return m, nil
-}
-
 // runModel measures the model.
 func runModel(ctx context.Context, s *Subject, m modelstore.Model) []Finding {
 	const again = "kioku model check says more; kioku model add --replace adds it again"
@@ -171,16 +150,7 @@ func runModel(ctx context.Context, s *Subject, m modelstore.Model) []Finding {
 		return one("model.vectors", Fail, err.Error(), again)
 	}
 	defer model.Close()
-	embed := func(ctx context.Context, texts []string) ([][]float32, error) {
-		embedded, err := model.Embed(ctx, local.Document, texts)
-		vectors := make([][]float32, len(embedded))
-		for i, e := range embedded {
-			if vectors[i] = e.Vector; e.Err != nil {
-				vectors[i] = make([]float32, model.Info().Dims)
-			}
-		}
-		return vectors, err
-	}
+	embed := modelcheck.With(model)
 	sanity, err := modelcheck.CheckSanity(ctx, embed)
 	if err != nil {
 		return one("model.vectors", Fail, err.Error(), again)

@@ -6,10 +6,26 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"kioku/embed/local"
 )
 
 // Embed returns one unit vector a text, in their order.
 type Embed func(ctx context.Context, texts []string) ([][]float32, error)
+
+// With embeds with a local model. A text that it cannot read has a vector of zeros, which is near to nothing.
+func With(model *local.Model) Embed {
+	return func(ctx context.Context, texts []string) ([][]float32, error) {
+		embedded, err := model.Embed(ctx, local.Document, texts)
+		vectors := make([][]float32, len(embedded))
+		for i, e := range embedded {
+			if vectors[i] = e.Vector; e.Err != nil {
+				vectors[i] = make([]float32, model.Info().Dims)
+			}
+		}
+		return vectors, err
+	}
+}
 
 // Language is what a model knows of one language.
 type Language struct {

@@ -110,6 +110,26 @@ func (s *Store) Find(name string) (Model, error) {
 	return Model{}, fmt.Errorf("%w: %s; %s", ErrNotAdded, name, hint)
 }
 
+// At returns the model whose files are in a folder. One that is a mere folder, which was not added, has no files in its manifest. It
+// returns ErrNotAdded for no folder.
+func (s *Store) At(dir string) (Model, error) {
+	all, err := s.List()
+	if err != nil {
+		return Model{}, err
+	}
+	if i := slices.IndexFunc(all, func(m Model) bool { return m.Dir == dir }); i >= 0 {
+		return all[i], nil
+	}
+	m := Model{Dir: dir, Manifest: Manifest{Name: dir, Role: Embedder}}
+	if dir == "" {
+		return m, fmt.Errorf("%w: none was added", ErrNotAdded)
+	}
+	if !exists(dir) {
+		return m, fmt.Errorf("there is no such model: %s", dir)
+	}
+	return m, nil
+}
+
 // First returns the first added model of a role, and whether there is one.
 func (s *Store) First(role Role) (Model, bool) {
 	all, err := s.List()

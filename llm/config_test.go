@@ -25,8 +25,7 @@ func TestNewNamesTheWrongSetting(t *testing.T) {
 		"bad URL":         {llm.Config{Provider: "openai", Model: "m", BaseURL: "localhost:1234"}, "llm.baseUrl is not a URL"},
 		"http":            {llm.Config{Provider: "openai", Model: "m", BaseURL: "http://models.example/v1"}, "unencrypted to models.example: use https, or allow it with llm.allowHttp"},
 		"http to a LAN":   {llm.Config{Provider: "ollama", Model: "m", BaseURL: "http://192.168.1.7:11434"}, "llm.allowHttp"},
-		"bound in USD":    {llm.Config{Provider: "ollama", Model: "m", Limits: llm.Limits{USDPerDay: 1}}, "prices"},
-		"negative bounds": {llm.Config{Provider: "ollama", Model: "m", Limits: llm.Limits{Tokens: -1}}, "negative"},
+		"negative bounds": {llm.Config{Provider: "ollama", Model: "m", Limits: llm.Limits{TokensPerDay: -1}}, "negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +58,7 @@ func TestNewAcceptsSettings(t *testing.T) {
 
 func TestNewAppliesTheLimits(t *testing.T) {
 	t.Parallel()
-	_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{Tokens: 1}}, providers["openai"])
+	_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{TokensPerDay: 1}}, providers["openai"])
 	if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
 		t.Fatal(err)
 	}

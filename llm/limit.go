@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,14 +14,8 @@ import (
 
 // Limits bound what a process spends. The zero value bounds nothing.
 type Limits struct {
-	// Tokens is the maximum number of tokens of prompts and answers together; 0 means no bound.
-	Tokens int
-	// TokensPerDay is the maximum number of tokens in a calendar day; 0 means no bound.
+	// TokensPerDay is the maximum number of tokens of prompts and answers together in a calendar day; 0 means no bound.
 	TokensPerDay int
-	// USDPerDay is the maximum cost in US dollars in a calendar day, which needs Prices; 0 means no bound.
-	USDPerDay float64
-	// Prices are what tokens cost; they must be set if USDPerDay is.
-	Prices Prices
 }
 
 // Prices are in US dollars per million tokens.
@@ -31,27 +26,10 @@ type Prices struct {
 	CacheRead, CacheWrite float64
 }
 
-// check returns an error if the limits make no sense.
-func (l Limits) check() error {
-	p := l.Prices
-	if l.Tokens < 0 || l.TokensPerDay < 0 || l.USDPerDay < 0 || p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 {
-		return errors.New("llm.limits: a bound or a price is negative")
-	}
-	if l.USDPerDay > 0 && (p.Input == 0 || p.Output == 0) {
-		return errors.New("llm.limits: a bound in USD needs the prices of input and output")
-	}
-	return nil
-}
-
 // Cost returns what u costs in US dollars.
 func (p Prices) Cost(u Usage) float64 {
-	if p.CacheRead == 0 {
-		p.CacheRead = p.Input
-	}
-	if p.CacheWrite == 0 {
-		p.CacheWrite = p.Input
-	}
-	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite) / 1e6
+	read, written := cmp.Or(p.CacheRead, p.Input), cmp.Or(p.CacheWrite, p.Input)
+	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*read + float64(u.CacheWrite)*written) / 1e6
 }
 
 // limited is a model with bounds.
@@ -61,11 +39,9 @@ type limited struct {
 	now    func() time.Time
 
 	mu       sync.Mutex // guards the fields below
-	total    int        // tokens of this process
-	day      string     // the day of today and usd
+	day      string     // the day of today
 	today    int        // tokens
-	usd      float64
-	inFlight Usage // estimates for the calls under way
+	inFlight int        // estimated tokens of the prompts of the calls under way
 }
 
 // Limit returns m with bounds, or m itself if there are none. now is the clock; nil means time.Now. The estimated tokens of
@@ -73,10 +49,10 @@ type limited struct {
 // the call that reaches it still gets its answer. If a provider does not say what a call used, an estimate counts. The error
 // is of limits that make no sense.
 func Limit(m Model, limits Limits, now func() time.Time) (Model, error) {
-	if err := limits.check(); err != nil {
-		return nil, err
+	if limits.TokensPerDay < 0 {
+		return nil, errors.New("llm.limits: a bound is negative")
 	}
-	if limits.Tokens == 0 && limits.TokensPerDay == 0 && limits.USDPerDay == 0 {
+	if limits.TokensPerDay == 0 {
 		return m, nil
 	}
 	if now == nil {
@@ -127,20 +103,10 @@ func (l *limited) enter(estimate Usage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.startDay()
-	inFlight := l.inFlight.Prompt()
-	reached := ""
-	switch b := l.limits; {
-	case b.Tokens > 0 && l.total+inFlight >= b.Tokens:
-		reached = fmt.Sprintf("%d tokens a process (llm.limits.tokens)", b.Tokens)
-	case b.TokensPerDay > 0 && l.today+inFlight >= b.TokensPerDay:
-		reached = fmt.Sprintf("%d tokens a day (llm.limits.tokensPerDay)", b.TokensPerDay)
-	case b.USDPerDay > 0 && l.usd+b.Prices.Cost(l.inFlight) >= b.USDPerDay:
-		reached = fmt.Sprintf("%.2f USD a day (llm.limits.usdPerDay)", b.USDPerDay)
+	if l.today+l.inFlight >= l.limits.TokensPerDay {
+		return &Error{Kind: KindBudget, Message: fmt.Sprintf("the model is not asked: the bound of %d tokens a day (llm.limits.tokensPerDay) is reached", l.limits.TokensPerDay)}
 	}
-	if reached != "" {
-		return &Error{Kind: KindBudget, Message: "the model is not asked: the bound of " + reached + " is reached"}
-	}
-	l.inFlight.Input += estimate.Input
+	l.inFlight += estimate.Input
 	return nil
 }
 
@@ -149,15 +115,13 @@ func (l *limited) leave(estimate, used Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.startDay()
-	l.inFlight.Input -= estimate.Input
-	l.total += used.Prompt() + used.Output
+	l.inFlight -= estimate.Input
 	l.today += used.Prompt() + used.Output
-	l.usd += l.limits.Prices.Cost(used)
 }
 
 // startDay resets the counters of a day after midnight. The caller holds l.mu.
 func (l *limited) startDay() {
 	if day := l.now().Format(time.DateOnly); day != l.day {
-		l.day, l.today, l.usd = day, 0, 0
+		l.day, l.today = day, 0
 	}
 }

@@ -383,7 +383,7 @@ func TestWindowIgnoresTheUsageOfShortRequests(t *testing.T) {
 
 func TestWindowSourceOfAModelWithLimits(t *testing.T) {
 	t.Parallel()
-	wantWindow(t, newModel(t, llm.Config{Provider: "openai", Model: "gpt-4", Limits: llm.Limits{Tokens: 1}}), 8192, llm.WindowKnown)
+	wantWindow(t, newModel(t, llm.Config{Provider: "openai", Model: "gpt-4", Limits: llm.Limits{TokensPerDay: 1}}), 8192, llm.WindowKnown)
 }
 
 // A guess ends after an hour, since a proxy or a model that lies must not keep the window small; a number stays.

@@ -164,11 +164,7 @@ func (c checkedModel) verdict() []string {
 	if len(c.Workspace) == 0 {
 		return nil
 	}
-	var shares []string
-	for _, s := range c.Workspace {
-		shares = append(shares, fmt.Sprintf("%s %.0f %%", s.Language, 100*s.Share))
-	}
-	lines := []string{"The notes here: " + strings.Join(shares, ", ") + "."}
+	lines := []string{"The notes here: " + modelcheck.Percent(c.Workspace) + "."}
 	switch {
 	case len(c.Unknown) > 0:
 		lines = append(lines, fmt.Sprintf("The model does not know %s: notes in it are found by their words only. kioku model add multilingual-e5-small adds one for 100 languages.",

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -185,21 +184,5 @@ func TestPlaceHasTheAgentDirOfItsAgent(t *testing.T) {
 	}
 	if p, err := c.Place("other"); err == nil || p.AgentDir != filepath.Join(base, "all") || p.Agent != "other" {
 		t.Errorf("without a workspace the place is %+v, %v", p, err)
-	}
-}
-
-func TestEditKeepsFoldersWhereTheyAre(t *testing.T) {
-	t.Parallel()
-	src := write(t, "")
-	if _, err := config.Edit(src, "skills.extraDirs", "team, ~/skills"); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(src.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "skills:\n  extraDirs:\n    - " + filepath.Join(src.Dir, "team") + "\n    - ~/skills\n"
-	if string(text) != want {
-		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
 }

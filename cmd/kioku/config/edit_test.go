@@ -102,12 +102,12 @@ func TestEditReadsPathsFromWhereItsUserIs(t *testing.T) {
 	t.Parallel()
 	src := write(t, "")
 	src.Dir = "/here"
-	for _, kv := range [][2]string{{"workspace", "notes"}, {"state", "~/state"}, {"remote.apiKey", "file:key"}, {"agents", "a=nova,b=/b"}} {
+	for _, kv := range [][2]string{{"workspace", "notes"}, {"state", "~/state"}, {"remote.apiKey", "file:key"}, {"agents", "a=nova,b=/b"}, {"skills.extraDirs", "team, ~/skills"}} {
 		if _, err := config.Edit(src, kv[0], kv[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := "workspace: /here/notes\nstate: ~/state\nremote:\n  apiKey: file:/here/key\nagents:\n  a:\n    workspace: /here/nova\n  b:\n    workspace: /b\n"
+	want := "workspace: /here/notes\nstate: ~/state\nremote:\n  apiKey: file:/here/key\nagents:\n  a:\n    workspace: /here/nova\n  b:\n    workspace: /b\nskills:\n  extraDirs:\n    - /here/team\n    - ~/skills\n"
 	if got := read(t, src.File); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,13 +161,13 @@ func (r *restoring) placeAll(ctx context.Context) error {
 	if err := r.placeNotes(ctx); err != nil {
 		return fmt.Errorf("restore the notes: %w", err)
 	}
-	if err := r.placeAgent(); err != nil {
-		return fmt.Errorf("restore the sessions: %w", err)
-	}
-	for name, to := range map[string]string{embeddingsName: vectors.Path(r.state, r.Agent), derivedName: derived.Path(r.state, r.Agent)} {
+	for name, to := range r.places() {
 		from := filepath.Join(r.dir, name)
 		if _, err := os.Stat(from); err != nil {
 			continue // an earlier version wrote none, and nothing may be derived
+		}
+		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // it is no empty folder: something appeared meanwhile
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return err
@@ -182,20 +184,26 @@ func (r *restoring) unpacked(h *tar.Header) string {
 	return filepath.Join(r.dir, filepath.FromSlash(h.Name))
 }
 
-// agentDir returns the folder of the agent's sessions and flushes.
-func (r *restoring) agentDir() string { return filepath.Join(r.state, "agents", r.Agent) }
+// places are where what belongs into the state folder goes, by its name in the backup.
+func (r *restoring) places() map[string]string {
+	return map[string]string{embeddingsName: vectors.Path(r.state, r.Agent), derivedName: derived.Path(r.state, r.Agent),
+		strings.TrimSuffix(agentFolder, "/"): filepath.Join(r.state, "agents", r.Agent)}
+}
 
 // look finds what is in the way, and which notes are to be written.
 func (r *restoring) look() error {
-	for _, file := range []string{vectors.Path(r.state, r.Agent), derived.Path(r.state, r.Agent)} {
+	places := r.places()
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		path := places[name]
 		for _, suffix := range []string{"", "-wal", "-shm", "-open"} {
-			if _, err := os.Lstat(file + suffix); err == nil {
-				r.replaced = append(r.replaced, inTheWay{file + suffix, filepath.Base(file) + suffix})
+			if _, err := os.Lstat(path + suffix); err != nil {
+				continue
 			}
+			if entries, err := os.ReadDir(path + suffix); err == nil && len(entries) == 0 {
+				continue // the folder of an agent without sessions
+			}
+			r.replaced = append(r.replaced, inTheWay{path + suffix, name + suffix})
 		}
-	}
-	if entries, err := os.ReadDir(r.agentDir()); err == nil && len(entries) > 0 {
-		r.replaced = append(r.replaced, inTheWay{r.agentDir(), "agent"})
 	}
 	root, err := os.OpenRoot(r.Workspace)
 	if err != nil {
@@ -256,19 +264,4 @@ func (r *restoring) placeNotes(ctx context.Context) error {
 		r.Progress("notes", int64(i+1), int64(len(r.notes)))
 	}
 	return nil
-}
-
-// placeAgent moves the folder of sessions and flushes into its place.
-func (r *restoring) placeAgent() error {
-	from := filepath.Join(r.dir, strings.TrimSuffix(agentFolder, "/"))
-	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(r.agentDir()), 0o700); err != nil {
-		return err
-	}
-	if err := os.Remove(r.agentDir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // it is empty, or something appeared meanwhile
-	}
-	return move(from, r.agentDir())
 }

@@ -197,11 +197,7 @@ func checkLanguages(ctx context.Context, s *Subject) []Finding {
 	if err != nil {
 		return one("model.languages", Warn, err.Error(), "kioku model check says more")
 	}
-	var names []string
-	for _, share := range shares {
-		names = append(names, fmt.Sprintf("%s %.0f %%", share.Language, 100*share.Share))
-	}
-	text := "the notes are in " + strings.Join(names, ", ")
+	text := "the notes are in " + modelcheck.Percent(shares)
 	if unknown, _ := modelcheck.Unknown(shares, known); len(unknown) > 0 {
 		return one("model.languages", Warn, text+"; the model does not know "+strings.Join(unknown, ", ")+", so notes in it are found by their words only",
 			"kioku model add multilingual-e5-small")

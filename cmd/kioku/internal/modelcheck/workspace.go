@@ -3,6 +3,7 @@ package modelcheck
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -112,6 +113,15 @@ func shares(letters map[string]int) []Share {
 	}
 	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
 	return all
+}
+
+// Percent names shares of languages, "en 90 %, ja 10 %".
+func Percent(shares []Share) string {
+	var all []string
+	for _, s := range shares {
+		all = append(all, fmt.Sprintf("%s %.0f %%", s.Language, 100*s.Share))
+	}
+	return strings.Join(all, ", ")
 }
 
 // Unknown returns those languages of a workspace that a model does not know, or that were not tested, by whether they were.

@@ -115,7 +115,7 @@ func (r *repl) prompt(ctx context.Context, message string) error {
 func (r *repl) status(ctx context.Context, _ string) error {
 	st, err := r.Client.Status(ctx)
 	shown := r.Out.Show(func(p *render.Page) {
-		conversation(p, r.talk.Status(), r.Conf.LLM.Limits.Prices)
+		conversation(p, r.talk.Status())
 		if err == nil {
 			p.Row("memory", "%s, %s", render.Holdings(st.Index), render.LastSync(st.Index, r.options.Now()))
 		}
@@ -124,7 +124,7 @@ func (r *repl) status(ctx context.Context, _ string) error {
 }
 
 // conversation adds the state of a conversation, one line for each matter.
-func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
+func conversation(p *render.Page, s chat.Status) {
 	p.Row("session", "%s, %s, compacted %s", s.Session, render.Count(s.Messages, "message"), times(s.Compactions))
 	p.Row("model", "%s", s.Model)
 	if s.Window > 0 {
@@ -138,7 +138,7 @@ func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
 		last = strings.TrimSuffix(s.Flush.Outcome+": "+s.Flush.Reason, ": ")
 	}
 	p.Row("flush", "%s; %s not stored yet", last, render.Count(s.Uncovered, "message"))
-	p.Row("used", "%s", usageText(s.Usage, prices))
+	p.Row("used", "%s", usageText(s.Usage))
 	p.Row("cache", "%s", cacheText(s.Cache))
 }
 
@@ -172,14 +172,11 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// usageText returns the tokens that were used, with their cost if prices are known.
-func usageText(u llm.Usage, prices llm.Prices) string {
+// usageText returns the tokens that were used.
+func usageText(u llm.Usage) string {
 	text := fmt.Sprintf("%s of prompts, %s of answers", render.Tokens(u.Prompt()), render.Number(u.Output))
 	if u.CacheRead > 0 {
 		text += fmt.Sprintf(", %s read from the provider's cache", render.Number(u.CacheRead))
-	}
-	if prices != (llm.Prices{}) {
-		text += fmt.Sprintf(", %.4f US dollars", prices.Cost(u))
 	}
 	return text
 }

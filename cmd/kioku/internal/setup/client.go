@@ -42,8 +42,8 @@ type field struct {
 type format interface {
 	// entries returns the command line of each entry by its name, nil for an entry without a command.
 	entries(text []byte) (map[string][]string, error)
-	// put returns the text with an entry. Keys of an existing entry that are not in fields stay.
-	put(text []byte, name string, fields []field) ([]byte, error)
+	// put returns the text with an entry. Keys of an existing entry that the server does not need stay.
+	put(text []byte, name string, srv Server) ([]byte, error)
 	// restore returns the text with the entry as it is in an earlier text. If the earlier text lacks the entry, restore removes
 	// it, and the empty block around it if the earlier text lacks that too.
 	restore(text []byte, name string, earlier []byte) ([]byte, error)
@@ -61,7 +61,6 @@ type Client struct {
 	Next string
 
 	format format
-	fields func(Server) []field
 	// files are the paths of the configurations by scope.
 	files map[Scope]func(*Machine) string
 	// hooks are the paths of the files with commands at events by scope, nil if the client has none.

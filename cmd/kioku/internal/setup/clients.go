@@ -17,7 +17,7 @@ var servers = []string{"mcpServers"}
 var claudeCode = Client{
 	ID: "claude-code", Title: "Claude Code", program: "claude",
 	Next:   "Start claude; /mcp shows the server.",
-	format: jsonFormat{blocks: [][]string{servers}}, fields: withType,
+	format: jsonFormat{blocks: [][]string{servers}, fields: withType},
 	files: map[Scope]func(*Machine) string{
 		User:    func(m *Machine) string { return m.under("CLAUDE_CONFIG_DIR", []string{".claude.json"}) },
 		Project: func(m *Machine) string { return m.project(".mcp.json") },
@@ -34,7 +34,7 @@ var claudeCode = Client{
 var claudeDesktop = Client{
 	ID: "claude-desktop", Title: "Claude Desktop",
 	Next:   "Quit Claude Desktop and start it again.",
-	format: jsonFormat{blocks: [][]string{servers}}, fields: plain,
+	format: jsonFormat{blocks: [][]string{servers}, fields: plain},
 	files: map[Scope]func(*Machine) string{
 		User: func(m *Machine) string { return m.applicationData("Claude", "claude_desktop_config.json") },
 	},
@@ -44,7 +44,7 @@ var claudeDesktop = Client{
 var codex = Client{
 	ID: "codex", Title: "Codex", program: "codex",
 	Next:   "Start codex and trust the hooks in /hooks; codex mcp list shows the server.",
-	format: tomlFormat{block: "mcp_servers"}, fields: plain,
+	format: tomlFormat{block: "mcp_servers"},
 	files: map[Scope]func(*Machine) string{
 		User:    func(m *Machine) string { return m.under("CODEX_HOME", []string{"config.toml"}, ".codex") },
 		Project: func(m *Machine) string { return m.project(".codex", "config.toml") },
@@ -59,7 +59,7 @@ var codex = Client{
 var cursor = Client{
 	ID: "cursor", Title: "Cursor", program: "cursor",
 	Next:   "Cursor shows the server in its settings, under MCP.",
-	format: jsonFormat{blocks: [][]string{servers}, comments: true}, fields: withType,
+	format: jsonFormat{blocks: [][]string{servers}, comments: true, fields: withType},
 	files: map[Scope]func(*Machine) string{
 		User:    func(m *Machine) string { return m.home(".cursor", "mcp.json") },
 		Project: func(m *Machine) string { return m.project(".cursor", "mcp.json") },
@@ -70,7 +70,7 @@ var cursor = Client{
 var geminiCLI = Client{
 	ID: "gemini-cli", Title: "Gemini CLI", program: "gemini",
 	Next:   "Start gemini; /mcp shows the server.",
-	format: jsonFormat{blocks: [][]string{servers}, comments: true}, fields: plain,
+	format: jsonFormat{blocks: [][]string{servers}, comments: true, fields: plain},
 	files: map[Scope]func(*Machine) string{
 		User:    func(m *Machine) string { return m.home(".gemini", "settings.json") },
 		Project: func(m *Machine) string { return m.project(".gemini", "settings.json") },
@@ -81,7 +81,7 @@ var geminiCLI = Client{
 var opencode = Client{
 	ID: "opencode", Title: "opencode", program: "opencode",
 	Next:   "Start opencode; opencode mcp list shows the server.",
-	format: jsonFormat{blocks: [][]string{{"mcp", "servers"}, {"mcp"}}, comments: true}, fields: local,
+	format: jsonFormat{blocks: [][]string{{"mcp", "servers"}, {"mcp"}}, comments: true, fields: local},
 	files: map[Scope]func(*Machine) string{
 		User:    func(m *Machine) string { return firstFile(m.openCode("opencode.json"), m.openCode("opencode.jsonc")) },
 		Project: func(m *Machine) string { return firstFile(m.project("opencode.json"), m.project("opencode.jsonc")) },
@@ -92,7 +92,7 @@ var opencode = Client{
 var openclaw = Client{
 	ID: "openclaw", Title: "OpenClaw", program: "openclaw",
 	Next:   "Restart the gateway: openclaw gateway restart.",
-	format: jsonFormat{blocks: [][]string{{"mcp", "servers"}}, comments: true}, fields: plain,
+	format: jsonFormat{blocks: [][]string{{"mcp", "servers"}}, comments: true, fields: plain},
 	files:  map[Scope]func(*Machine) string{User: (*Machine).openClaw},
 	signs:  func(m *Machine) []string { return []string{m.openClaw()} },
 	manual: func(s Server) string { return openClawCommand(s) },

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"kioku/cmd/kioku/internal/render"
 )
 
 // hookEvents are the events at which a client runs Kioku's hooks: the client's name, that on the command line, what it must be
@@ -30,7 +32,7 @@ func (c Client) Hooks() (Client, bool) {
 	if c.hooks == nil {
 		return Client{}, false
 	}
-	c.files, c.hooks, c.fields, c.manual = c.hooks, nil, plain, nil
+	c.files, c.hooks, c.manual = c.hooks, nil, nil
 	c.format, c.numbered = hooksFormat{client: c.ID}, true
 	return c, true
 }
@@ -56,7 +58,7 @@ type hook struct {
 func (f hooksFormat) command(line []string, name string) string {
 	words := append([]string{line[0], "hook", f.client, name}, line[2:]...)
 	for i := range words {
-		words[i] = shellQuote(words[i])
+		words[i] = render.ShellQuote(words[i])
 	}
 	return strings.Join(words, " ")
 }
@@ -70,15 +72,7 @@ func (f hooksFormat) lineOf(command string) []string {
 	return append([]string{words[0], "mcp"}, words[4:]...)
 }
 
-// shellQuote quotes a text as one word of a shell command.
-func shellQuote(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// shellWords returns the words of a shell command as shellQuote writes them.
+// shellWords returns the words of a shell command as render.ShellQuote writes them.
 func shellWords(command string) []string {
 	var words []string
 	var word strings.Builder
@@ -221,16 +215,7 @@ func withoutEmpty(content map[string]any) map[string]any {
 }
 
 // put returns the text with the hooks of a memory.
-func (f hooksFormat) put(text []byte, name string, fields []field) ([]byte, error) {
-	var line []string
-	for _, part := range fields {
-		switch value := part.value.(type) {
-		case string:
-			line = append([]string{value}, line...)
-		case []string:
-			line = append(line, value...)
-		}
-	}
+func (f hooksFormat) put(text []byte, name string, srv Server) ([]byte, error) {
 	_, hooks, err := f.read(text)
 	if err != nil {
 		return nil, err
@@ -240,7 +225,7 @@ func (f hooksFormat) put(text []byte, name string, fields []field) ([]byte, erro
 		if err != nil {
 			break
 		}
-		command := f.command(line, e.name)
+		command := f.command(srv.line(), e.name)
 		at := slices.IndexFunc(hooks[name], func(h hook) bool { return h.event == e.event })
 		if at >= 0 {
 			doc, err = replaceHook(doc, hooks[name][at], command)
@@ -263,7 +248,7 @@ func (f hooksFormat) restore(text []byte, name string, earlier []byte) ([]byte, 
 		return nil, fmt.Errorf("the copy: %w", err)
 	}
 	if was := before[name]; len(was) > 0 {
-		return f.put(text, name, plain(Server{Command: was[0].line[0], Args: was[0].line[1:]}))
+		return f.put(text, name, Server{Command: was[0].line[0], Args: was[0].line[1:]})
 	}
 	mark, doc, _, err := f.json.parse(text)
 	if err == nil {

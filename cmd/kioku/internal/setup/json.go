@@ -21,6 +21,8 @@ type jsonFormat struct {
 	blocks [][]string
 	// comments says that the client accepts comments and trailing commas.
 	comments bool
+	// fields are the keys of an entry.
+	fields func(Server) []field
 }
 
 // parse returns the mark before the text, the text of the document and its tree.
@@ -128,7 +130,7 @@ func texts(list any) []string {
 }
 
 // put returns the text with an entry.
-func (f jsonFormat) put(text []byte, name string, fields []field) ([]byte, error) {
+func (f jsonFormat) put(text []byte, name string, srv Server) ([]byte, error) {
 	mark, doc, tree, err := f.parse(text)
 	if err != nil {
 		return nil, err
@@ -139,9 +141,9 @@ func (f jsonFormat) put(text []byte, name string, fields []field) ([]byte, error
 	case err != nil:
 		return nil, err
 	case old == nil || old.Value.Kind() != '{':
-		doc, err = setJSON(doc, path, object(fields))
+		doc, err = setJSON(doc, path, object(f.fields(srv)))
 	default:
-		for _, part := range fields {
+		for _, part := range f.fields(srv) {
 			if doc, err = setJSON(doc, append(append([]string{}, path...), part.key), part.value); err != nil {
 				break
 			}

@@ -95,7 +95,7 @@ func (c Client) Install(m *Machine, s Scope, srv Server) (*Plan, error) {
 	}
 	srv.Name = c.nameFor(lines, srv)
 	p.Name = srv.Name
-	if p.After, err = c.format.put(p.Before, srv.Name, c.fields(srv)); err != nil {
+	if p.After, err = c.format.put(p.Before, srv.Name, srv); err != nil {
 		return nil, p.broken(err)
 	}
 	p.keepsCopy = p.existed && (p.copied(lines) || !p.isCreated(lines))
@@ -202,7 +202,7 @@ func (c Client) Undo(m *Machine, s Scope, srv Server) (*Plan, error) {
 
 // put returns the text with an entry as setup writes it.
 func (c Client) put(text []byte, e Entry) ([]byte, error) {
-	return c.format.put(text, e.Name, c.fields(Server{Command: e.Command[0], Args: e.Command[1:]}))
+	return c.format.put(text, e.Name, Server{Command: e.Command[0], Args: e.Command[1:]})
 }
 
 // added returns the entries that setup added or changed: what they are in the copy from before differs. Without a copy it returns

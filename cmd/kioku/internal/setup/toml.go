@@ -39,7 +39,7 @@ func (f tomlFormat) entries(text []byte) (map[string][]string, error) {
 }
 
 // put returns the text with a table. Lines of an existing one that set other keys stay.
-func (f tomlFormat) put(text []byte, name string, fields []field) ([]byte, error) {
+func (f tomlFormat) put(text []byte, name string, srv Server) ([]byte, error) {
 	content, err := f.decode(text)
 	if err != nil {
 		return nil, err
@@ -61,12 +61,12 @@ func (f tomlFormat) put(text []byte, name string, fields []field) ([]byte, error
 			lines = append(lines, nl)
 		}
 		lines = append(lines, "["+f.header(name)+"]"+nl)
-		for _, part := range fields {
+		for _, part := range plain(srv) {
 			lines = append(lines, tomlLine(part, nl))
 		}
 		return []byte(strings.Join(lines, "")), nil
 	}
-	return f.update(lines, start, end, fields, nl)
+	return f.update(lines, start, end, plain(srv), nl)
 }
 
 // update returns the text with the fields in the table whose lines are from start to end.

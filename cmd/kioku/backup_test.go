@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // backedUp makes a memory with embeddings and a session, and a backup of it.
@@ -16,12 +18,8 @@ func backedUp(t *testing.T) (s *sandbox, file string) {
 	s.env = append(s.env, "KIOKU_PROVIDER=hash")
 	s.must("index")
 	session := filepath.Join(s.own(), "agents", "main", "sessions", "s1.jsonl")
-	if err := os.MkdirAll(filepath.Dir(session), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(session, []byte(`{"kind":"x"}`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.MkdirAll(filepath.Dir(session), 0o700))
+	testkit.Must(t, os.WriteFile(session, []byte(`{"kind":"x"}`+"\n"), 0o600))
 	file = filepath.Join(s.home, "copy.tar.gz")
 	s.must("backup", file)
 	return s, file
@@ -113,9 +111,7 @@ func TestBackupMakesItsFolder(t *testing.T) {
 	s := newSandbox(t, notes())
 	dir := filepath.Join(s.home, "kept", "backups")
 	s.must("backup", dir)
-	if err := os.Rename(dir+"/"+only(t, dir), dir+"/first.tar.gz"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Rename(dir+"/"+only(t, dir), dir+"/first.tar.gz"))
 	s.must("backup", dir)
 	files, _ := filepath.Glob(dir + "/*.tar.gz")
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 || len(files) != 2 {
@@ -163,9 +159,7 @@ func TestBackupHasAllThatIsIndexed(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.write("memory/daily/2026-01-11.jsonl", `{"text":"The heron nests by the weir."}`+"\n")
 	outside := filepath.Join(t.TempDir(), "far.md")
-	if err := os.WriteFile(outside, []byte("# Far\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(outside, []byte("# Far\n"), 0o600))
 	file := filepath.Join(s.home, "b.tgz")
 	s.run("backup", file, "--set", "extraPaths="+outside).wants(t, exitOK, outside+", which is outside of the workspace")
 	other := newSandbox(t, nil)
@@ -190,9 +184,7 @@ func TestRestoreStopsAtALinkOutOfTheWorkspace(t *testing.T) {
 	_, file := backedUp(t)
 	for name, target := range map[string]string{"elsewhere": t.TempDir(), "nowhere": "/no/such/folder", "a file": file} {
 		other := newSandbox(t, map[string]string{"MEMORY.md": "# Mine\n"})
-		if err := os.Symlink(target, filepath.Join(other.workspace, "memory")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Symlink(target, filepath.Join(other.workspace, "memory")))
 		for _, args := range [][]string{{}, {"--force"}} {
 			other.run(append([]string{"restore", file}, args...)...).wants(t, exitError, filepath.Join(other.workspace, "memory")+" ", "nothing was changed")
 		}
@@ -209,16 +201,12 @@ func TestRestoreStopsAtALinkOutOfTheWorkspace(t *testing.T) {
 func TestRestoreChoosesTheFolderItself(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	if err := os.Chmod(filepath.Join(s.workspace, "MEMORY.md"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(filepath.Join(s.workspace, "MEMORY.md"), 0o777))
 	file := filepath.Join(s.home, "b.tgz")
 	s.must("backup", file)
 	other := newSandbox(t, nil)
 	for path := range notes() {
-		if err := os.Remove(filepath.Join(s.workspace, path)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Remove(filepath.Join(s.workspace, path)))
 	}
 	other.raw("restore", file).wants(t, exitUsage, s.workspace, "--workspace")
 	if got := only(t, s.workspace); got != "memory" {
@@ -242,9 +230,7 @@ func TestRestoreVerifiesFirst(t *testing.T) {
 	other := newSandbox(t, nil)
 	bad := filepath.Join(other.home, "bad.tar.gz")
 	for name, text := range map[string][]byte{"cut off": data[:len(data)/2], "text": []byte("hello"), "empty": nil, "no end": data[:len(data)-6]} {
-		if err := os.WriteFile(bad, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(bad, text, 0o600))
 		other.run("backup", "verify", bad).wants(t, exitError, bad)
 		other.run("restore", bad).wants(t, exitError, bad)
 		if left, _ := filepath.Glob(filepath.Join(other.state, "*")); len(left) > 0 {
@@ -262,8 +248,6 @@ func TestBackupVerifyRefusesANamedPipe(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	pipe := filepath.Join(t.TempDir(), "pipe.tar.gz")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, syscall.Mkfifo(pipe, 0o600))
 	s.run("backup", "verify", pipe).wants(t, exitError, "it is no file")
 }

@@ -11,15 +11,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kioku/internal/testkit"
 )
 
 // copied makes a copy of the small set under another name.
 func copied(t *testing.T, s *sandbox, name string) string {
 	t.Helper()
 	dir := filepath.Join(s.home, name)
-	if err := os.CopyFS(dir, os.DirFS(trio(t))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(dir, os.DirFS(trio(t))))
 	return dir
 }
 
@@ -55,9 +55,7 @@ func TestBenchRetrievalCallsAGroupWithoutANameNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"category": "single", `, "", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, []byte(strings.Replace(string(text), `"category": "single", `, "", 1)), 0o644))
 	if got := s.raw("bench", "retrieval", own, "--by", "category"); !strings.Contains(got.stdout, "\n  category none  ") {
 		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kioku/bench"
+	"kioku/internal/testkit"
 )
 
 // trio is the small set that package bench is tested with.
@@ -66,9 +67,7 @@ func TestBenchRetrievalComparesProvidersInJSON(t *testing.T) {
 	}
 	got := s.raw("bench", "retrieval", trio(t), "--compare", "none,hash", "--granularity", "passage", "--json")
 	got.wants(t, exitOK)
-	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal([]byte(got.stdout), &report))
 	if len(report.Runs) != 2 || report.Runs[0].Provider != "none" || report.Runs[1].Provider != "hash" {
 		t.Fatalf("got %s", got.stdout)
 	}
@@ -92,9 +91,7 @@ func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(
 	t.Parallel()
 	s := newSandbox(t, nil)
 	other := filepath.Join(s.home, "other")
-	if err := os.CopyFS(other, os.DirFS(trio(t))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(other, os.DirFS(trio(t))))
 	got := s.raw("bench", "retrieval", trio(t), other, "--granularity", "chunk,passage", "--compare", "none,hash")
 	got.wants(t, exitOK)
 	var heads []string

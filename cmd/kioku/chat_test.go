@@ -22,26 +22,6 @@ func (s *sandbox) chat(lines []string, args ...string) outcome {
 	return s.run(append([]string{"chat", "--echo"}, args...)...)
 }
 
-// day is what the files of days hold that were not there at the beginning.
-func (s *sandbox) day() string {
-	s.t.Helper()
-	var all strings.Builder
-	files, err := filepath.Glob(filepath.Join(s.workspace, "memory", "*.md"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if _, known := notes()[filepath.Join("memory", filepath.Base(f))]; !known {
-			all.Write(text)
-		}
-	}
-	return all.String()
-}
-
 // shows fails unless a chat ended with a code and showed all of these, a text that begins with "· " or "kioku: " on
 // standard error and any other on either output.
 func (o outcome) shows(t *testing.T, code int, texts ...string) {
@@ -78,8 +58,8 @@ func TestChatKnowsInTheNextTurnWhatItWasToldToRemember(t *testing.T) {
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?"})
 	got.shows(t, exitOK, "I have remembered it in memory/", "the heron sleeps in the reeds", "· memory_append text=", "· recalled 1 memory: memory/")
-	if n := strings.Count(s.day(), "the heron sleeps in the reeds"); n != 1 {
-		t.Errorf("today's file holds it %d times: %s", n, s.day())
+	if n := strings.Count(s.days(), "the heron sleeps in the reeds"); n != 1 {
+		t.Errorf("today's file holds it %d times: %s", n, s.days())
 	}
 }
 
@@ -95,8 +75,8 @@ func TestChatKeepsAFactThroughFlushCompactionAndRestart(t *testing.T) {
 	if strings.Count(got.stderr, "flush done") < strings.Count(got.stderr, "compacted:") {
 		t.Errorf("compacted without a flush:\n%s", got.stderr)
 	}
-	if !strings.Contains(s.day(), "K-4711") {
-		t.Errorf("the fact is in no file:\n%s", s.day())
+	if !strings.Contains(s.days(), "K-4711") {
+		t.Errorf("the fact is in no file:\n%s", s.days())
 	}
 	again := s.chat([]string{"What is my locker number?"}, "--continue", "--window", "4000")
 	again.shows(t, exitOK, "K-4711", " continues with ", ", the first of them a summary\n")
@@ -122,7 +102,7 @@ func TestChatKeepsFortyFactsInASmallWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer transcript.Close()
-	have := s.day()
+	have := s.days()
 	for _, m := range transcript.View().Messages {
 		have += m.Text
 	}
@@ -326,8 +306,8 @@ func TestChatUsesTheMemoryOfADaemon(t *testing.T) {
 	bare.shows(t, exitOK, "the heron sleeps in the reeds")
 	refused := s.chat([]string{"Remember that it snows."}, "--read-only")
 	refused.shows(t, exitOK, "· the memory is open read-only: nothing can be stored\n", "→ failed: ")
-	if strings.Contains(s.day(), "it snows") {
-		t.Errorf("it was stored all the same: %s", s.day())
+	if strings.Contains(s.days(), "it snows") {
+		t.Errorf("it was stored all the same: %s", s.days())
 	}
 	daemon.terminates()
 }
@@ -367,8 +347,8 @@ func TestChatsThatStartAtOnceStoreEverything(t *testing.T) {
 		}
 	}
 	for i := range all {
-		if n := strings.Count(s.day(), fmt.Sprintf("heron %d sleeps", i)); n != 1 {
-			t.Errorf("heron %d is there %d times: %s", i, n, s.day())
+		if n := strings.Count(s.days(), fmt.Sprintf("heron %d sleeps", i)); n != 1 {
+			t.Errorf("heron %d is there %d times: %s", i, n, s.days())
 		}
 	}
 }
@@ -384,8 +364,8 @@ func TestChatTakesOverTheIndexOfAnother(t *testing.T) {
 	second.waits(second.out, "I have remembered it")
 	s.must("append", "The otter is called Ume.")
 	for _, note := range []string{"the heron sleeps in the reeds", "The otter is called Ume."} {
-		if n := strings.Count(s.day(), note); n != 1 {
-			t.Errorf("%q is there %d times: %s", note, n, s.day())
+		if n := strings.Count(s.days(), note); n != 1 {
+			t.Errorf("%q is there %d times: %s", note, n, s.days())
 		}
 	}
 	first.in.Close()

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kioku/internal/testkit"
 )
 
 // train is a message with a fact that the scripted model stores in a flush.
@@ -132,9 +134,7 @@ func TestChatLeavesItsEndAtCtrlC(t *testing.T) {
 	p.waits(p.err, "/help")
 	p.write(train)
 	p.waits(p.out, "Noted.")
-	if err := p.in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, p.in.Close())
 	p.waits(p.err, "storing what is worth keeping")
 	for begun := time.Now(); len(model.asked()) < 2; time.Sleep(10 * time.Millisecond) {
 		if time.Since(begun) > patience {

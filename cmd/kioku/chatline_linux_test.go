@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -76,12 +77,8 @@ func TestChatHistoryIsKeptPrivateAndBounded(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	path := filepath.Join(s.own(), "agents", "main", "chat_history")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", 1000)+"a\nb\nlast\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testkit.Must(t, os.WriteFile(path, []byte(strings.Repeat("old\n", 1000)+"a\nb\nlast\n"), 0o644))
 	model := newProvider(t, says("Heard.\n"), says("Heard.\n"), says("Heard.\n"))
 	p := s.atTerminal(model.flags()...)
 	p.prompted()
@@ -118,9 +115,7 @@ func TestChatHistoryIsKeptPrivateAndBounded(t *testing.T) {
 func TestChatHistoryThatCannotBeKeptIsReported(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	if err := os.MkdirAll(filepath.Join(s.own(), "agents", "main", "chat_history"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.MkdirAll(filepath.Join(s.own(), "agents", "main", "chat_history"), 0o700))
 	p := s.atTerminal("--echo")
 	p.shows("kioku: keep the history: ", "the lines of this chat are not kept")
 	p.prompted()
@@ -205,9 +200,7 @@ func TestChatRestoresTheTerminalAtSIGTERM(t *testing.T) {
 	if editing := p.mode(); *editing == *usual {
 		t.Error("at the prompt the terminal is as before")
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	p.shows("\x1b[?2004l", "interrupted")
 	if code := p.ends(); code != 143 {
 		t.Errorf("exit %d", code)

@@ -147,8 +147,8 @@ func TestChatModelSearchesAndStores(t *testing.T) {
 	if last := asked[1].Messages[len(asked[1].Messages)-1]; last.Role != "tool" || last.ToolCallID != "call_1" || !strings.Contains(last.Content, "0.8 bar") {
 		t.Errorf("the model reads %+v", last)
 	}
-	if !strings.Contains(s.day(), "Ines looks after the boiler.") {
-		t.Errorf("today's file holds %q", s.day())
+	if !strings.Contains(s.days(), "Ines looks after the boiler.") {
+		t.Errorf("today's file holds %q", s.days())
 	}
 }
 

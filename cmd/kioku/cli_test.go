@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/internal/testkit"
 )
 
 // program is this test binary under the name kioku, by which it is the program.
@@ -82,12 +83,8 @@ func systemEnv() []string {
 func (s *sandbox) write(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.workspace, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testkit.Must(s.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // outcome is how a run of the program ended.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kioku/internal/testkit"
 )
 
 // onlyHook returns the arguments with which Claude Code runs the hook of one event, and no others.
@@ -114,9 +116,7 @@ func (d desk) findsConversation(t *testing.T, source string) {
 			StartLine    int
 		}
 	}
-	if err := json.Unmarshal([]byte(d.raw("search", "--source", source, "--json", "which platform does the train leave from").stdout), &found); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal([]byte(d.raw("search", "--source", source, "--json", "which platform does the train leave from").stdout), &found))
 	if len(found.Results) == 0 || found.Results[0].Source != source {
 		t.Fatalf("found %+v", found)
 	}
@@ -165,12 +165,8 @@ func TestClientsCodexStoresAtPreCompact(t *testing.T) {
 	d.raw("config", "set", "workspace", d.workspace).wants(t, exitOK)
 	d.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
 	hooks := `{"hooks":{"PreCompact":[{"hooks":[{"type":"command","command":"` + program + ` hook codex pre-compact"}]}]}}`
-	if err := os.MkdirAll(filepath.Join(d.home, ".codex"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(d.home, ".codex", "hooks.json"), []byte(hooks), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.MkdirAll(filepath.Join(d.home, ".codex"), 0o700))
+	testkit.Must(t, os.WriteFile(filepath.Join(d.home, ".codex", "hooks.json"), []byte(hooks), 0o600))
 	d.codex(model, "My train leaves from platform 9.")
 	if got := read(t, d.workspace, "memory/*.md"); strings.Contains(got, "platform 9") {
 		t.Fatalf("stored too early: %s", got)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"kioku/internal/testkit"
 )
 
 // clientsEnv names the folder into which .ci/clients has installed real clients.
@@ -162,12 +164,8 @@ func TestClientsReadTheirConfiguration(t *testing.T) {
 		t.Run(tc.id, func(t *testing.T) {
 			d := newDesk(t, tc.program)
 			file := filepath.Join(d.home, tc.file)
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(tc.before), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			testkit.Must(t, os.WriteFile(file, []byte(tc.before), 0o600))
 			d.raw("setup", tc.id, "--workspace", d.workspace, "--yes").wants(t, exitOK)
 			got := d.client(nil, tc.list...)
 			for _, want := range tc.wants {

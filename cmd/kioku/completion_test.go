@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // bashComplete runs bash with the completion script of kioku, as a login shell has it, and returns what Tab offers for a command line
@@ -107,9 +109,7 @@ func TestCompletionScriptsAreValid(t *testing.T) {
 			continue
 		}
 		file := filepath.Join(t.TempDir(), "script")
-		if err := os.WriteFile(file, []byte(s.raw("completion", shell).stdout), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(file, []byte(s.raw("completion", shell).stdout), 0o600))
 		if out, err := exec.CommandContext(t.Context(), path, "-n", file).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", shell, err, out)
 		}

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kioku/cmd/kioku/config"
+	"kioku/internal/testkit"
 )
 
 // The compose file matches the schema of the Compose Specification (testdata/compose-spec.json is that of compose-go 2.4.9), and its
@@ -26,9 +27,7 @@ func TestComposeFileIsValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file map[string]any
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, yaml.Unmarshal(text, &file))
 	checkCompose(t, file, "")
 	service := file["services"].(map[string]any)["kioku"].(map[string]any)
 	test := texts(service["healthcheck"].(map[string]any)["test"])
@@ -59,9 +58,7 @@ func checkCompose(t *testing.T, file map[string]any, want string) {
 		t.Fatal(err)
 	}
 	var s jsonschema.Schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal(text, &s))
 	s.ID, s.Schema = "", "http://json-schema.org/draft-07/schema#" // as the specification of JSON Schema writes them
 	resolved, err := s.Resolve(nil)
 	if err != nil {
@@ -72,9 +69,7 @@ func checkCompose(t *testing.T, file map[string]any, want string) {
 		t.Fatal(err)
 	}
 	var plain any
-	if err := json.Unmarshal(data, &plain); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal(data, &plain))
 	err = resolved.Validate(plain)
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 		t.Errorf("got %v, want %q", err, want)
@@ -125,12 +120,8 @@ func TestServeAsInAContainer(t *testing.T) {
 	}
 	s := newSandbox(t, notes())
 	binary := filepath.Join(s.home, "kioku") // that of the tests is in a folder of root's
-	if err := os.Link(program, binary); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(s.state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Link(program, binary))
+	testkit.Must(t, os.MkdirAll(s.state, 0o700))
 	if err := os.Chmod(filepath.Dir(s.home), 0o755); err != nil { // the folder of this test
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	councilfolder "kioku/council/folder"
+
+	"kioku/internal/testkit"
 )
 
 // newCouncil returns a sandbox with a council of the template soul, which it works in.
@@ -131,9 +133,7 @@ func TestCouncilServeNamesTheOneThatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if err := other.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, other.Lock())
 	got := s.council("serve", "--listen", "none")
 	if got.code == exitOK || !strings.Contains(got.stderr, fmt.Sprint("process ", os.Getpid())) || !strings.Contains(got.stderr, "stop it") {
 		t.Errorf("exit code %d: %s", got.code, got.stderr)
@@ -154,9 +154,7 @@ func TestCouncilDoctorTriesMembers(t *testing.T) {
 	}
 	edited := strings.Replace(string(settings), "model: echo", "command: [claude, -p, --dangerously-skip-permissions]", 1)
 	edited = strings.Replace(edited, "model: echo", "command: [/nowhere/oracle]", 1)
-	if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte(edited), 0o600))
 	got := s.council("doctor", "--trial")
 	for _, want := range []string{"--dangerously-skip-permissions, so a text", "use command: [claude, -p, ", "trial of gorilla", "correct members.gorilla.command", "trial of triceratops  answers"} {
 		if !strings.Contains(got.stdout, want) {
@@ -186,9 +184,7 @@ func TestOperatorsSeeTheCouncil(t *testing.T) {
 			t.Errorf("%s does not show %q:\n%s%s", command, want, got.stdout, got.stderr)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(folder, "council.yaml"), []byte("members: []\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(folder, "council.yaml"), []byte("members: []\n"), 0o600))
 	if got := s.run("doctor"); got.code != exitError || !strings.Contains(got.stdout, "the council of "+folder+" cannot be read") {
 		t.Errorf("exit code %d: %s", got.code, got.stdout)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // councilRun matches the recorded run in docs/council.md: a command, and what it prints.
@@ -44,9 +46,7 @@ func TestCouncilDocShowsWhatIsPrinted(t *testing.T) {
 		printed = r.differs.ReplaceAllString(printed, r.shown)
 	}
 	if *update {
-		if err := os.WriteFile(file, []byte(string(doc[:at[4]])+printed+string(doc[at[5]:])), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(file, []byte(string(doc[:at[4]])+printed+string(doc[at[5]:])), 0o600))
 		return
 	}
 	if diff := cmp.Diff(string(doc[at[4]:at[5]]), printed); diff != "" {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // withWorker adds a worker to the settings of a sandbox's council.
@@ -17,9 +19,7 @@ func withWorker(t *testing.T, s *sandbox, worker string) string {
 		t.Fatal(err)
 	}
 	text := strings.Replace("\n"+string(data), "\nworkers:", "\n# workers:", 1) + "\nworkers: [" + worker + "]\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return folder
 }
 

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // demoSandbox has a folder for temporary files, and a setting that a demonstration must not heed.
 func demoSandbox(t *testing.T) *sandbox {
 	t.Helper()
 	s := newSandbox(t, notes())
-	if err := os.Mkdir(s.tmp(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Mkdir(s.tmp(), 0o700))
 	s.env = append(s.env, "TMPDIR="+s.tmp(), "KIOKU_PROVIDER=nonsense")
 	return s
 }
@@ -27,9 +27,7 @@ func TestDemoAsksItsQuestionsAndCleansUp(t *testing.T) {
 	questions := filepath.Join(s.home, "q.md")
 	text := "| # | Kind | Question | Answered by |\n|---|---|---|---|\n| 1 | English, demo | How high was the boiler pressure? | x |\n" +
 		"| 2 | English | Not asked? | x |\n| 3 | Chinese, demo | 苹果放在哪里？ | x |\n| 4 | Off-topic, demo | zxqv? | nothing |\n"
-	if err := os.WriteFile(questions, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(questions, []byte(text), 0o600))
 	got := s.raw("demo", "--workspace", s.workspace, "--questions", questions)
 	if got.code != 0 {
 		t.Fatalf("exit %d: %s", got.code, got.stderr)
@@ -60,9 +58,7 @@ func TestDemoReportsAFailure(t *testing.T) {
 	s := demoSandbox(t)
 	s.raw("demo", "--workspace", s.workspace, "--questions", "/no/such/file").wants(t, exitError, "/no/such/file", "--questions")
 	empty := filepath.Join(s.home, "q.md")
-	if err := os.WriteFile(empty, []byte("# none\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(empty, []byte("# none\n"), 0o600))
 	s.raw("demo", "--workspace", s.workspace, "--questions", empty).wants(t, exitError, "contains no row")
 }
 
@@ -72,14 +68,10 @@ func TestDemoCleansUpIfNobodyReads(t *testing.T) {
 	s := demoSandbox(t)
 	// More is written than a pipe holds, so that the demonstration notices.
 	questions := filepath.Join(s.home, "q.md")
-	if err := os.WriteFile(questions, []byte(strings.Repeat("| 1 | English, demo | boiler? | x |\n", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(questions, []byte(strings.Repeat("| 1 | English, demo | boiler? | x |\n", 500)), 0o600))
 	p := s.start("demo", "--questions", questions)
 	_, address, _ := strings.Cut(p.waits(p.out, "Serving gRPC on "), "on ")
-	if err := p.outPipe.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, p.outPipe.Close())
 	if code, _ := p.ends(); code != exitError {
 		t.Errorf("exit %d; it said %q", code, p.said)
 	}
@@ -105,8 +97,6 @@ func TestStartDaemonReportsWhyItIsNotReady(t *testing.T) {
 func writeQuestions(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "q.md")
-	if err := os.WriteFile(path, []byte("| 1 | English, demo | boiler? | x |\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte("| 1 | English, demo | boiler? | x |\n"), 0o600))
 	return path
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // people is a memory in which facts change, boxes are ticked, and something is private.
@@ -182,9 +184,7 @@ func TestDeriveCatchesUpWithoutADaemon(t *testing.T) {
 		t.Fatalf("no file of what is derived: %v", err)
 	}
 	for _, path := range lost {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Remove(path))
 	}
 	s.says("5 wait for the rules", "status", "--read-only")
 	if !recalls() {

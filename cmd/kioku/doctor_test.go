@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // found is what kioku doctor --json has found, by check.
@@ -129,9 +131,7 @@ func closedPort(t *testing.T, first int) int {
 		if err != nil {
 			continue
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, l.Close())
 		return port
 	}
 	t.Skip("no port is free")
@@ -202,9 +202,7 @@ func TestDoctorOfABrokenModel(t *testing.T) {
 			t.Parallel()
 			s := newSandbox(t, notes())
 			s.must("model", "add", staticModel(t, "tiny"))
-			if err := c.breakIt(filepath.Join(s.state, "models", "tiny", "tiny")); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, c.breakIt(filepath.Join(s.state, "models", "tiny", "tiny")))
 			all, got := s.examine("--set", "local.model=tiny")
 			all.wants(t, "model.files", "fail", c.text, c.next)
 			if got.code != exitError {
@@ -220,24 +218,16 @@ func TestDoctorOfPermissions(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
-	if err := os.Chmod(s.state, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(s.state, 0o755))
 	all, _ := s.examine()
 	all.wants(t, "state", "warn", "other users can read", "chmod 700 ")
-	if err := os.Chmod(s.state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(s.state, 0o700))
 	db := filepath.Join(s.own(), "memory", "main.sqlite")
-	if err := os.Chmod(db, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(db, 0o644))
 	all, _ = s.examine()
 	all.wants(t, "state", "warn", "other users can read the index", "chmod 600 ")
 	tokens := filepath.Join(s.home, "tokens.yaml")
-	if err := os.WriteFile(tokens, []byte("tokens: []\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(tokens, []byte("tokens: []\n"), 0o644))
 	all, got := s.examine("--set", "tokenFile="+tokens)
 	all.wants(t, "tokens", "fail", "chmod 600", "mend the file")
 	if got.code != exitError {
@@ -246,9 +236,7 @@ func TestDoctorOfPermissions(t *testing.T) {
 	if os.Geteuid() == 0 {
 		return // root may write everywhere
 	}
-	if err := os.Chmod(s.state, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(s.state, 0o500))
 	defer os.Chmod(s.state, 0o700)
 	all, _ = s.examine()
 	all.wants(t, "state", "fail", "nothing can be written", "--state")
@@ -259,9 +247,7 @@ func TestDoctorOfAStateThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.home, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, nil, 0o600))
 	s.state = filepath.Join(file, "state")
 	all, got := s.examine()
 	all.wants(t, "state", "fail", "not a directory", "--state")
@@ -287,9 +273,7 @@ func TestDoctorOfAnIndex(t *testing.T) {
 	s.write("memory/blob.md", "a\x00b")
 	s.must("index")
 	late := time.Now().Add(48 * time.Hour)
-	if err := os.Chtimes(filepath.Join(s.workspace, "MEMORY.md"), late, late); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chtimes(filepath.Join(s.workspace, "MEMORY.md"), late, late))
 	all, _ := s.examine()
 	all.wants(t, "workspace", "warn", "1 Markdown file of it not indexed", "kioku index --all")
 	all.wants(t, "index.skipped", "warn", "memory/blob.md: binary", "kioku status")
@@ -301,9 +285,7 @@ func TestDoctorOfAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(data[len(data)/2:], strings.Repeat("x", 5000))
-	if err := os.WriteFile(db, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(db, data, 0o600))
 	all, got := s.examine()
 	if got.code != exitError || all["index.integrity"].Level != "fail" && all["index"].Level != "fail" {
 		t.Errorf("damage is not found: %+v", all)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kioku"
+	"kioku/internal/testkit"
 	"kioku/vectors"
 )
 
@@ -21,12 +22,8 @@ func TestFileOfEmbeddingsMayBeCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := vectors.Path(kioku.StateOf(t.Context(), other.state, "main", other.workspace), "main")
-	if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(copied, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.MkdirAll(filepath.Dir(copied), 0o700))
+	testkit.Must(t, os.WriteFile(copied, text, 0o600))
 	var report struct{ Embedded int }
 	if out := other.must("index", "--provider", "hash", "--json"); json.Unmarshal([]byte(out), &report) != nil || report.Embedded != 0 {
 		t.Errorf("embedded again: %s", out)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // kioku index --estimate counts chunks, windows, tokens and requests without a request.
@@ -65,9 +67,7 @@ func TestIndexInterruptedSaysWhatIsKept(t *testing.T) {
 	cmd.Env, cmd.Dir = append(s.env, "KIOKU_REMOTE_BASE_URL="+srv.URL, "KIOKU_MODEL=m"), s.home
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Start())
 	<-asked
 	cmd.Process.Signal(os.Interrupt)
 	cmd.Wait()

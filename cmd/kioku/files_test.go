@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 func TestGetPrintsTheLines(t *testing.T) {
@@ -35,9 +37,7 @@ func TestGetStaysInTheMemory(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	outside := filepath.Join(filepath.Dir(s.workspace), "outside.md")
-	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(outside, []byte("secret"), 0o600))
 	for _, place := range []string{"memory/missing.md", "../outside.md", outside, "memory/../../outside.md"} {
 		if got := s.run("get", place); got.code == exitOK || got.stdout != "" {
 			t.Errorf("%s: exit %d, %q", place, got.code, got.stdout)
@@ -82,9 +82,7 @@ func TestInitMakesWhatIsMissingAndNothingElse(t *testing.T) {
 		!strings.Contains(first.stdout, "kioku serve --workspace '"+dir+"'") {
 		t.Errorf("exit %d: %s%s", first.code, first.stdout, first.stderr)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "USER.md"), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(dir, "USER.md"), []byte("mine"), 0o600))
 	if again := s.raw("init", "my notes"); again.code != 0 || !strings.Contains(again.stdout, "nothing was changed") {
 		t.Errorf("exit %d: %s%s", again.code, again.stdout, again.stderr)
 	}
@@ -167,9 +165,7 @@ func TestStatusDeepReadsEveryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.write("MEMORY.md", "# Memory\n- dog\n")
-	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	if out := s.must("status", "--deep"); !strings.Contains(out, "1 file changed") {
 		t.Errorf("got %s", out)
 	}

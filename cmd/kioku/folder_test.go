@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kioku"
+	"kioku/internal/testkit"
 )
 
 func TestIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
@@ -57,9 +58,7 @@ func TestFoldersHaveAnIndexEach(t *testing.T) {
 		t.Errorf("the session of another folder is continued: %s", got.stderr)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(s.workspace, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink(s.workspace, link))
 	before := s.object("status", "--json")["database"]
 	if s.workspace = link; s.object("status", "--json")["database"] != before {
 		t.Error("a folder has two indexes under two names")
@@ -77,9 +76,7 @@ func TestIndexOfAnEarlierVersionStaysInUse(t *testing.T) {
 	if _, err = m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, m.Close())
 	old := filepath.Join(s.state, "memory", "main.sqlite")
 	if got := s.object("status", "--json")["sizes"].(map[string]any)["path"]; got != old {
 		t.Errorf("the index is %s, want %s", got, old)
@@ -108,9 +105,7 @@ func TestStatusSaysWhereTheIndexOfAMovedFolderIs(t *testing.T) {
 	s.must("index", "--provider", "hash")
 	s.chat([]string{"hello"})
 	before, moved := s.own(), filepath.Join(t.TempDir(), "My notes")
-	if err := os.Rename(s.workspace, moved); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Rename(s.workspace, moved))
 	s.workspace = moved
 	got := s.run("status")
 	_, command, ok := strings.Cut(got.stderr, "are kept with: ")
@@ -136,9 +131,7 @@ func TestSearchKeepsTheIndexOfAFolderThatMoved(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.must("index", "--agent", "nova")
 	moved := filepath.Join(t.TempDir(), "moved")
-	if err := os.Rename(s.workspace, moved); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Rename(s.workspace, moved))
 	s.workspace = moved
 	if got := s.run("search", "boiler pressure", "--agent", "nova"); got.code != exitOK || strings.Contains(got.stderr, "belong") {
 		t.Errorf("exit %d: %s", got.code, got.stderr)
@@ -149,8 +142,6 @@ func TestSearchPrintsWarningsAsLines(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
-	if err := os.WriteFile(filepath.Join(s.own(), "memory", "main.sqlite"), []byte("scrambled"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(s.own(), "memory", "main.sqlite"), []byte("scrambled"), 0o600))
 	s.run("search", "boiler pressure").wants(t, exitOK, "kioku: the index is replaced by a new one (agent main, path ")
 }

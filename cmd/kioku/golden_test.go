@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write what is printed now into testdata/*.txtar")
@@ -86,12 +88,8 @@ func compare(t *testing.T, path string) {
 // fixFrames gives the frames around recalled memories the same ids in every run.
 func (s *sandbox) fixFrames() {
 	s.t.Helper()
-	if err := os.MkdirAll(s.state, 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), make([]byte, 32), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, os.MkdirAll(s.state, 0o700))
+	testkit.Must(s.t, os.WriteFile(filepath.Join(s.state, "frame.key"), make([]byte, 32), 0o600))
 }
 
 var (

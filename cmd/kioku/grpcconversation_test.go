@@ -14,6 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	kiokuv1 "kioku/proto/kioku/v1"
+
+	"kioku/internal/testkit"
 )
 
 // plantedFact is a fact of the conversation that every way in is tried with.
@@ -38,9 +40,7 @@ func readConversation(t *testing.T) longConversation {
 		t.Fatal(err)
 	}
 	var c longConversation
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal(data, &c))
 	if len(c.Facts) != 24 || c.Turns != 200 || len(c.RestartsAfter) != 2 {
 		t.Fatalf("%d facts, %d turns, %d restarts", len(c.Facts), c.Turns, len(c.RestartsAfter))
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kioku/internal/testkit"
 )
 
 // commit commits the workspace, which becomes a repository of git, at noon of a day. It skips the test if there is no git.
@@ -49,9 +51,7 @@ func TestHistoryCommandsReadGit(t *testing.T) {
 		Version struct{ Subject, History string }
 		Results []struct{ Snippet string }
 	}
-	if err := json.Unmarshal([]byte(s.must("search", "--json", "--as-of", "2026-10-01", "where does Ines live")), &answer); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal([]byte(s.must("search", "--json", "--as-of", "2026-10-01", "where does Ines live")), &answer))
 	if answer.Version.Subject != "first" || answer.Version.History != "git" || len(answer.Results) != 1 {
 		t.Errorf("answer: %+v", answer)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+
+	"kioku/internal/testkit"
 )
 
 // hook answers an event of Claude Code in the sandbox's home, for the workspace of the config file.
@@ -184,13 +186,9 @@ func TestHookNeverFailsTheAgent(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	broken := newHookSandbox(t, notes())
-	if err := os.WriteFile(filepath.Join(broken.home, ".config", "kioku", "config.yaml"), []byte("workspace: [\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(broken.home, ".config", "kioku", "config.yaml"), []byte("workspace: [\n"), 0o600))
 	gone := newHookSandbox(t, notes())
-	if err := os.RemoveAll(gone.workspace); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.RemoveAll(gone.workspace))
 	for name, tc := range map[string]struct {
 		s    *sandbox
 		want string
@@ -230,9 +228,7 @@ func TestHookWaitsForNoInputWithoutEnd(t *testing.T) {
 	}
 	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
 	fifo := filepath.Join(s.home, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, syscall.Mkfifo(fifo, 0o600))
 	for _, path := range []string{"/dev/zero", fifo, s.home} {
 		text, _ := json.Marshal(map[string]string{"hook_event_name": "PreCompact", "session_id": "s1", "cwd": s.home, "transcript_path": path})
 		s.stdin = string(text)
@@ -269,9 +265,7 @@ func (s *sandbox) claudeTranscript(said ...string) string {
 			fmt.Sprintf(`{"type":"assistant","uuid":"a%d","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Not said"},{"type":"text","text":"I see."}]}}`, i))
 	}
 	path := filepath.Join(s.home, "transcript.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 	return path
 }
 
@@ -295,7 +289,7 @@ func TestHookPreCompactStoresTheConversation(t *testing.T) {
 	path = s.claudeTranscript("My dentist appointment is on 2026-03-09.", "My train leaves from platform 9.")
 	answered(t, s.hook("SessionEnd", map[string]string{"transcript_path": path}))
 	s.untilFlushed(flushes + 1)
-	got := s.notes()
+	got := s.days()
 	if n := strings.Count(got, "My dentist appointment is on 2026-03-09"); n != 1 || !strings.Contains(got, "platform 9") || strings.Contains(got, "Not said") {
 		t.Errorf("stored %d times: %s", n, got)
 	}
@@ -309,12 +303,12 @@ func TestHookSessionEndObeysOnEnd(t *testing.T) {
 	s.raw("config", "set", "compaction.memoryFlush.onEnd", "false").wants(t, exitOK)
 	path := s.claudeTranscript("My dentist appointment is on 2026-03-09.")
 	s.hook("SessionEnd", map[string]string{"transcript_path": path})
-	if got := s.untilFlushed(1); !strings.Contains(got, "skipped: ") || s.notes() != "" {
-		t.Errorf("the log has %q, the notes are %s", got, s.notes())
+	if got := s.untilFlushed(1); !strings.Contains(got, "skipped: ") || strings.Contains(s.days(), "dentist") {
+		t.Errorf("the log has %q, the notes are %s", got, s.days())
 	}
 	s.hook("PreCompact", map[string]string{"transcript_path": path})
-	if s.untilFlushed(2); !strings.Contains(s.notes(), "dentist") {
-		t.Errorf("before a compaction, the notes are %s", s.notes())
+	if s.untilFlushed(2); !strings.Contains(s.days(), "dentist") {
+		t.Errorf("before a compaction, the notes are %s", s.days())
 	}
 }
 
@@ -336,11 +330,11 @@ func TestHookSessionEndThatFailsIsTriedAgain(t *testing.T) {
 	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
 	for range 2 {
 		s.hook("SessionStart", map[string]string{"session_id": "s2", "source": "startup"})
-		for end := time.Now().Add(patience); !strings.Contains(s.notes(), "dentist") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); !strings.Contains(s.days(), "dentist") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		}
 	}
-	if n := strings.Count(s.notes(), "dentist"); n != 1 {
-		t.Errorf("stored %d times: %s", n, s.notes())
+	if n := strings.Count(s.days(), "dentist"); n != 1 {
+		t.Errorf("stored %d times: %s", n, s.days())
 	}
 }
 
@@ -359,9 +353,7 @@ func TestMemoryGoesOnWithoutAUsableModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(string(old)+text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(file, []byte(string(old)+text), 0o600))
 		a, context := answered(t, s.hook("SessionStart", map[string]string{"source": "startup"}))
 		if !strings.Contains(context, "tanuki") || !strings.Contains(a.SystemMessage, want) {
 			t.Errorf("%s: a session begins with %q, %s", text, a.SystemMessage, context)
@@ -387,19 +379,6 @@ func TestMemoryGoesOnWithoutAUsableModel(t *testing.T) {
 	}
 }
 
-// notes returns the notes that were added to the workspace.
-func (s *sandbox) notes() string {
-	s.t.Helper()
-	all := ""
-	files, _ := filepath.Glob(filepath.Join(s.workspace, "memory", "*.md"))
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil && notes()["memory/"+filepath.Base(file)] != string(text) {
-			all += string(text)
-		}
-	}
-	return all
-}
-
 // untilFlushed waits until so many flushes of session s1 have ended, as the log beside the index says, and returns the log.
 func (s *sandbox) untilFlushed(n int) string {
 	s.t.Helper()
@@ -415,7 +394,7 @@ func (s *sandbox) untilFlushed(n int) string {
 			return said
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("the log has %q, want %d flushes; the notes are %s", said, n, s.notes())
+			s.t.Fatalf("the log has %q, want %d flushes; the notes are %s", said, n, s.days())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

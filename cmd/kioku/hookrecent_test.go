@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // spoken returns the line of a transcript on which the user or the agent says something, as a program writes it.
@@ -41,9 +43,7 @@ func (s *sandbox) conversation(program string, said ...string) string {
 func (s *sandbox) transcriptOf(text string) string {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), "transcript.jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // The commands of docs/http.md work line by line against a daemon, each with its output. A line "..." stands for any lines, and
@@ -21,9 +23,7 @@ func TestHTTPExamplesWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSandbox(t, nil)
-	if err := os.CopyFS(s.workspace, os.DirFS("../../examples/workspace")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(s.workspace, os.DirFS("../../examples/workspace")))
 	p, address := s.serve()
 	lines := strings.Split(string(text), "\n")
 	commands := readmeCommands(lines)

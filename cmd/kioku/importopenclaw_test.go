@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/mattn/go-sqlite3" // an index of OpenClaw
+
+	"kioku/internal/testkit"
 )
 
 // kioku config openclaw takes over workspace and settings of OpenClaw, says what it does not take, and is idempotent; --dry-run
@@ -74,12 +76,8 @@ func TestImportOpenClawTakesOverWhatItCan(t *testing.T) {
 // writeTestFile writes a file and the folders above it.
 func writeTestFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // readTestFile returns the content of a file.

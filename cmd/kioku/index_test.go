@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -67,9 +68,7 @@ func TestIndexStrictFailsIfAFolderCannotBeRead(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.must("index")
 	memory := filepath.Join(s.workspace, "memory")
-	if err := os.Chmod(memory, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(memory, 0))
 	t.Cleanup(func() { _ = os.Chmod(memory, 0o700) }) // for the removal of the folder
 	s.run("index").wants(t, exitOK, "memory cannot be read", "kioku status")
 	s.run("index", "--strict").wants(t, exitDegraded, "memory cannot be read", "kioku status")

@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // copyModel copies a small model of embed/local/testdata ("static", "transformer", "cross") into dir.
 func copyModel(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.CopyFS(dir, os.DirFS("../../embed/local/testdata/"+name)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(dir, os.DirFS("../../embed/local/testdata/"+name)))
 }
 
 // laptopNotes are notes that the small trained model of embed/local/testdata knows the words of.
@@ -29,9 +29,7 @@ func laptopNotes() map[string]string {
 func staticModel(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Mkdir(dir, 0o700))
 	copyModel(t, dir, "static")
 	return dir
 }
@@ -129,9 +127,7 @@ func TestABrokenLocalModelLeavesWords(t *testing.T) {
 	s.write(".kioku.yaml", "include: ['*.md']\n")
 	s.must("model", "add", staticModel(t, "tiny"))
 	s.must("index")
-	if err := os.Remove(filepath.Join(s.state, "models", "tiny", "tiny", "model.safetensors")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Remove(filepath.Join(s.state, "models", "tiny", "tiny", "model.safetensors")))
 	got := s.run("search", "reimbursement invoice")
 	if got.code != exitOK || !strings.Contains(got.stdout, "Reimbursement: support") || !strings.Contains(got.stderr, "degraded (provider_down)") {
 		t.Errorf("%+v", got)

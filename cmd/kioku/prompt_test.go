@@ -16,6 +16,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/testkit"
 	"kioku/server"
 )
 
@@ -139,9 +140,7 @@ func TestPromptSearchesSharedMemories(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	team := t.TempDir()
-	if err := os.WriteFile(filepath.Join(team, "MEMORY.md"), []byte("# Memory\n- The team meets at the boiler house.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(team, "MEMORY.md"), []byte("# Memory\n- The team meets at the boiler house.\n"), 0o600))
 	known := []string{"--set", "agents=team=" + team, "--set", "recall.shared=team"}
 	from := func(got server.AgentPrompt) (agents []string) {
 		for _, m := range got.Recall.Memories {
@@ -181,12 +180,8 @@ func TestPromptSkillsComeFromAllFolders(t *testing.T) {
 	s := newSandbox(t, notes())
 	skill := func(dir, name string) {
 		path := filepath.Join(dir, name, "SKILL.md")
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("---\nname: "+name+"\ndescription: From "+dir+".\n---\nDo it.\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.Must(t, os.WriteFile(path, []byte("---\nname: "+name+"\ndescription: From "+dir+".\n---\nDo it.\n"), 0o600))
 	}
 	extra := t.TempDir()
 	skill(filepath.Join(s.workspace, "skills"), "one")
@@ -299,12 +294,8 @@ func TestMomentOfIsInTheZoneOfTheSettings(t *testing.T) {
 func TestFrameKeyThatIsDamagedIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	if err := os.MkdirAll(s.state, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.MkdirAll(s.state, 0o700))
+	testkit.Must(t, os.WriteFile(filepath.Join(s.state, "frame.key"), []byte("short"), 0o600))
 	got := s.run("prompt", "boiler pressure")
 	if got.code != exitOK || !strings.Contains(got.stdout, "boiler pressure fell") || strings.Count(got.stderr, "frame.key, has 5 bytes") != 1 {
 		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)

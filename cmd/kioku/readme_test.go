@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/derivetest"
+	"kioku/internal/testkit"
 )
 
 // The README's commands work line by line, each with its output: all of them in one shell, in the order in which they stand,
@@ -189,9 +190,7 @@ func newReadmeShell(t *testing.T) *readmeShell {
 	s := &readmeShell{root: t.TempDir(), provider: url, day: readmeDay, model: "http://127.0.0.1:9911"}
 	clone := filepath.Join(s.home(), "kioku")
 	for _, dir := range []string{filepath.Join(s.root, "tmp"), filepath.Join(s.root, "bin"), filepath.Join(clone, "bin"), filepath.Join(s.home(), ".local", "bin")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.MkdirAll(dir, 0o755))
 	}
 	makefile, err := filepath.Abs("../../Makefile")
 	if err != nil {
@@ -253,9 +252,7 @@ func (s *readmeShell) runs(t *testing.T, commands []readmeCommand) {
 		"PATH="+s.home()+"/.local/bin:"+s.root+"/bin:"+os.Getenv("PATH"))
 	began := time.Now().UTC()
 	defer s.endDaemon()
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Run())
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatal(err)

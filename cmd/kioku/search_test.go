@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 func TestSearchJSONHoldsEveryFieldWhateverItsValue(t *testing.T) {
@@ -65,9 +67,7 @@ func TestSearchFlagsReachTheService(t *testing.T) {
 	} {
 		var resp struct{ Results []struct{ Path string } }
 		out := s.must(append([]string{"search", "--json", "boiler"}, tc.args...)...)
-		if err := json.Unmarshal([]byte(out), &resp); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, json.Unmarshal([]byte(out), &resp))
 		got := map[int]string{0: "0 of", 1: "1 of", 2: "2 of"}[len(resp.Results)]
 		if strings.HasPrefix(tc.want, "only") && len(resp.Results) == 1 {
 			got = "only " + resp.Results[0].Path
@@ -123,9 +123,7 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(s.workspace, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink(s.workspace, link))
 	for _, tc := range []struct{ place, outcome string }{
 		{"memory/2026-01-10.md:4", "returned"}, {"memory/2026-01-10.md#L4-L5", "returned"}, {"memory/none.md:1", "not_indexed"},
 		{"MEMORY.md:4", "not_a_candidate"}, {"./memory/2026-01-10.md:4", "returned"},

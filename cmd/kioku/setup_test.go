@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // config returns a configuration in the sandbox's home, "-" if there is none.
@@ -31,9 +33,7 @@ func (s *sandbox) args(path string) []string {
 			Args []string `json:"args"`
 		} `json:"mcpServers"`
 	}
-	if err := json.Unmarshal([]byte(s.config(path)), &c); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, json.Unmarshal([]byte(s.config(path)), &c))
 	return c.Servers["kioku"].Args
 }
 
@@ -130,9 +130,7 @@ func TestSetupUndoOutsideOfAWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	own := `{"mcpServers":{"kioku":{"command":"kioku","args":["mcp"]}}}`
-	if err := os.WriteFile(filepath.Join(s.home, ".claude.json"), []byte(own), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(s.home, ".claude.json"), []byte(own), 0o600))
 	s.raw("setup", "claude-code", "--workspace", s.workspace, "--yes").wants(t, exitOK, "written to")
 	s.raw("setup", "claude-code", "--undo", "--yes").wants(t, exitOK, "no longer set up")
 	if got := s.config(".claude.json"); got != own {
@@ -147,9 +145,7 @@ func TestSetupUndoOutsideOfAWorkspace(t *testing.T) {
 		s.raw("setup", "codex", "--workspace", workspace, "--yes").wants(t, exitOK, "written to")
 	}
 	s.raw("setup", "codex", "--undo", "--yes").wants(t, exitError, "set up for 2 memories", "--name")
-	if err := os.RemoveAll(other); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.RemoveAll(other))
 	s.raw("setup", "codex", "--workspace", other, "--undo", "--yes").wants(t, exitOK, "no longer set up")
 	if got := s.config(".codex/config.toml"); !strings.Contains(got, s.workspace) || strings.Contains(got, other) {
 		t.Errorf("the undo of a workspace that is gone leaves %s", got)
@@ -183,12 +179,8 @@ func TestSetupListsClients(t *testing.T) {
 		".codex/config.toml": "model = \"m\"\n", ".cursor/mcp.json": "{broken\n", ".gemini/settings.json": `{"mcpServers": {"kioku": {"command": "/gone/kioku", "args": ["mcp"]}}}`,
 	} {
 		file := filepath.Join(s.home, path)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		testkit.Must(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	s.env = append(s.env, "PATH="+filepath.Dir(program))
 	s.raw("setup", "opencode", "--workspace", s.workspace, "--yes").wants(t, exitOK)
@@ -212,9 +204,7 @@ func TestSetupListsClients(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(s.raw("setup", "--json").stdout), &list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal([]byte(s.raw("setup", "--json").stdout), &list))
 	states := map[string]string{}
 	for _, c := range list.Clients {
 		if c.Scope == "user" && c.Found {

@@ -76,7 +76,7 @@ func TestChatKeepsEveryFactOfAServerWithASmallerWindow(t *testing.T) {
 			args := append([]string{"chat", "--set", "llm.provider=openai", "--set", "llm.model=small", "--set", "llm.baseUrl=" + server.URL}, c.flags...)
 			s.run(args...).shows(t, exitOK, "Noted.", "· flush done: stored ")
 			for _, fact := range facts {
-				if n := strings.Count(s.day(), fact+" <!--"); n != 1 {
+				if n := strings.Count(s.days(), fact+" <!--"); n != 1 {
 					t.Errorf("%q is in %d notes", fact, n)
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 // claudeFile and codexFile write a transcript of a conversation in a project, as these programs do, in which one thing was said.
@@ -36,12 +38,8 @@ func (s *sandbox) codexFile(project, name, said string) {
 func (s *sandbox) writeHome(path, text string) {
 	s.t.Helper()
 	file := filepath.Join(s.home, path)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, os.MkdirAll(filepath.Dir(file), 0o700))
+	testkit.Must(s.t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // Transcripts of Claude Code and Codex can be a source: of the conversations in the workspace, or in the projects of the settings,

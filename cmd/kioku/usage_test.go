@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku/internal/testkit"
 )
 
 func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
@@ -129,9 +131,7 @@ func TestConfigFileWithATypoIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	path := filepath.Join(s.home, "c.yaml")
-	if err := os.WriteFile(path, []byte("query:\n  maxresult: 3\nlisten: 5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte("query:\n  maxresult: 3\nlisten: 5\n"), 0o600))
 	for _, cmd := range []string{"serve", "index", "status"} {
 		s.run(cmd, "--config", path).wants(t, exitUsage, path+":2:3: query.maxresult: no such setting; did you mean query.maxResults?",
 			path+`:3:9: listen: "5" is not a text`)

@@ -17,3 +17,11 @@ func WriteFile(t testing.TB, dir, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// Must fails a test whose preparations fail.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

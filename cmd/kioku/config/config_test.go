@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/cmd/kioku/config"
+	"kioku/internal/testkit"
 	"kioku/search"
 )
 
@@ -22,9 +23,7 @@ import (
 func write(t *testing.T, text string) config.Sources {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return config.Sources{File: path, Dir: t.TempDir(), Env: []string{"HOME=" + t.TempDir()}}
 }
 
@@ -267,13 +266,9 @@ func TestFilePathIsInXDGConfigHomeOrHome(t *testing.T) {
 	t.Parallel()
 	for _, dirs := range [][2]string{{"XDG_CONFIG_HOME", "kioku"}, {"HOME", ".config/kioku"}} {
 		base := t.TempDir()
-		if err := os.MkdirAll(filepath.Join(base, dirs[1]), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.MkdirAll(filepath.Join(base, dirs[1]), 0o700))
 		file := filepath.Join(base, dirs[1], "config.yaml")
-		if err := os.WriteFile(file, []byte("dims: 7\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(file, []byte("dims: 7\n"), 0o600))
 		c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{dirs[0] + "=" + base}})
 		if c.Embed.Dims != 7 || c.File != file {
 			t.Errorf("%s: dims %d from %q", dirs[0], c.Embed.Dims, c.File)
@@ -305,9 +300,7 @@ func TestMarkdownIsDocsSettings(t *testing.T) {
 	t.Parallel()
 	const path = "../../../docs/settings.md"
 	if *update {
-		if err := os.WriteFile(path, []byte(config.Markdown()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(config.Markdown()), 0o644))
 	}
 	if diff := cmp.Diff(read(t, path), config.Markdown()); diff != "" {
 		t.Errorf("docs/settings.md is stale; go test ./cmd/kioku/config -update rewrites it: %s", diff)
@@ -342,17 +335,13 @@ func FuzzLoadFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(t.TempDir(), "c.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		c, err := config.Load(config.Sources{File: path, Dir: "/"})
 		if (c == nil) == (err == nil) {
 			t.Errorf("config %v with error %v", c, err)
 		}
 		dir := filepath.Dir(path)
-		if err := os.Rename(path, filepath.Join(dir, config.FolderFile)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Rename(path, filepath.Join(dir, config.FolderFile)))
 		c, err = config.Load(config.Sources{Dir: "/", Folder: dir})
 		if (c == nil) == (err == nil) {
 			t.Errorf("of a workspace: config %v with error %v", c, err)

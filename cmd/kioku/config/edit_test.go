@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kioku/cmd/kioku/config"
+	"kioku/internal/testkit"
 )
 
 func read(t *testing.T, path string) string {
@@ -87,9 +88,7 @@ func TestEditFollowsALink(t *testing.T) {
 	t.Parallel()
 	src := write(t, "dims: 1\n")
 	link := filepath.Join(t.TempDir(), "link.yaml")
-	if err := os.Symlink(src.File, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink(src.File, link))
 	if _, err := config.Edit(config.Sources{File: link}, "dims", "2"); err != nil {
 		t.Fatal(err)
 	}
@@ -143,9 +142,7 @@ func FuzzEdit(f *testing.F) {
 	folder := f.TempDir()
 	src := config.Sources{File: filepath.Join(folder, "c.yaml"), Dir: "/", Env: []string{"HOME=" + folder}}
 	f.Fuzz(func(t *testing.T, text string, which uint8, value string) {
-		if err := os.WriteFile(src.File, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(src.File, []byte(text), 0o600))
 		key := keys[int(which)%len(keys)]
 		before, problem := config.Load(src)
 		if _, err := config.Edit(src, key, value); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/cmd/kioku/config"
+	"kioku/internal/testkit"
 )
 
 // inFolder returns sources of a run in a workspace whose own file has a text.
@@ -18,9 +19,7 @@ func inFolder(t *testing.T, user, text string) config.Sources {
 	t.Helper()
 	src := write(t, user)
 	src.Folder = t.TempDir()
-	if err := os.WriteFile(filepath.Join(src.Folder, config.FolderFile), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(src.Folder, config.FolderFile), []byte(text), 0o600))
 	return src
 }
 
@@ -108,9 +107,7 @@ func TestFolderFileKeepsTheUsersLimit(t *testing.T) {
 func TestFolderFileIsAPlainFile(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "settings.yaml")
-	if err := os.WriteFile(outside, []byte("timezone: UTC\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(outside, []byte("timezone: UTC\n"), 0o600))
 	for name, put := range map[string]func(path string) error{
 		"link":   func(path string) error { return os.Symlink(outside, path) },
 		"folder": func(path string) error { return os.Mkdir(path, 0o700) },
@@ -118,17 +115,13 @@ func TestFolderFileIsAPlainFile(t *testing.T) {
 	} {
 		src := write(t, "")
 		src.Folder = t.TempDir()
-		if err := put(filepath.Join(src.Folder, config.FolderFile)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, put(filepath.Join(src.Folder, config.FolderFile)))
 		if c, err := config.Load(src); err == nil || !strings.Contains(err.Error(), config.FolderFile) {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}
 	src := inFolder(t, "", "extraPaths: [link/sub]\n")
-	if err := os.Symlink(filepath.Dir(outside), filepath.Join(src.Folder, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink(filepath.Dir(outside), filepath.Join(src.Folder, "link")))
 	if _, err := config.Load(src); err == nil || !strings.Contains(err.Error(), "outside of the workspace") {
 		t.Errorf("a link leads out: %v", err)
 	}
@@ -249,9 +242,7 @@ func TestUnsetLeavesNoEmptyFolderFile(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, config.FolderFile)
-		if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(before), 0o600))
 		src := write(t, "")
 		src.Folder = dir
 		if _, removed, err := config.Unset(src, "query.maxResults"); err != nil || !removed {

@@ -9,15 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/cmd/kioku/config"
+	"kioku/internal/testkit"
 )
 
 // looksLikeOne makes a folder with MEMORY.md.
 func looksLikeOne(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "MEMORY.md"), []byte("# Memory\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(dir, "MEMORY.md"), []byte("# Memory\n"), 0o600))
 	return dir
 }
 
@@ -65,12 +64,8 @@ func TestPlaceOfAFolderThatALinkLeadsTo(t *testing.T) {
 		"plain/a.md": "", "plain/sub/b.md": "", "marked/MEMORY.md": "", "marked/sub/c.md": "", "settings/.kioku.yaml": "", "settings/sub/deep/d.md": "",
 		"above/MEMORY.md": "", "code/x.go": "", "repo/.git/HEAD": "", "repo/docs/e.md": "", "repo/src/f.go": "", "links/g.go": "",
 	} {
-		if err := os.MkdirAll(filepath.Join(base, filepath.Dir(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.MkdirAll(filepath.Join(base, filepath.Dir(name)), 0o700))
+		testkit.Must(t, os.WriteFile(filepath.Join(base, name), []byte(text), 0o600))
 	}
 	for link, c := range map[string]struct{ target, inside, want string }{
 		"links/plain": {"plain", "", "plain"}, "links/plainsub": {"plain", "sub", "plain/sub"}, "links/chain": {"links/plain", "", "plain"},

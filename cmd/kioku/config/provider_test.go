@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/cmd/kioku/internal/modelstore"
+	"kioku/internal/testkit"
 )
 
 // stateWith returns a state folder with models that were added in this order.
@@ -18,9 +19,7 @@ func stateWith(t *testing.T, names ...string) string {
 	t.Helper()
 	state, from := t.TempDir(), t.TempDir()
 	for _, name := range []string{"model.safetensors", "tokenizer.json"} {
-		if err := os.WriteFile(filepath.Join(from, name), []byte("{}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(filepath.Join(from, name), []byte("{}"), 0o600))
 	}
 	for i, name := range names {
 		a := modelstore.Adder{
@@ -57,9 +56,7 @@ func TestProviderAuto(t *testing.T) {
 	none, one, two := stateWith(t), stateWith(t, "judge", "zebra"), stateWith(t, "zebra", "ant")
 	damaged, judged, unlisted := stateWith(t, "zebra"), stateWith(t, "judge"), t.TempDir()
 	for _, path := range []string{filepath.Join(damaged, "models", "zebra", "kioku-model.json"), filepath.Join(unlisted, "models")} {
-		if err := os.WriteFile(path, []byte(`{"role":`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(`{"role":`), 0o600))
 	}
 	for name, c := range map[string]struct {
 		state string

@@ -8,14 +8,13 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/internal/modelhttp"
+	"kioku/internal/testkit"
 )
 
 func TestSecretsAreReadFromTheEnvironmentAndFiles(t *testing.T) {
 	t.Parallel()
 	src := write(t, "remote:\n  apiKey: env:MY_KEY\n  headers: {x-extra: \"file:extra.txt\", X-Plain: as it is}\n")
-	if err := os.WriteFile(filepath.Join(filepath.Dir(src.File), "extra.txt"), []byte("from file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(filepath.Dir(src.File), "extra.txt"), []byte("from file\n"), 0o600))
 	src.Env = append(src.Env, "MY_KEY=k-123")
 	c := load(t, src)
 	if c.Embed.APIKey != "k-123" || c.Embed.Headers["X-Extra"] != "from file" || c.Embed.Headers["X-Plain"] != "as it is" {
@@ -26,9 +25,7 @@ func TestSecretsAreReadFromTheEnvironmentAndFiles(t *testing.T) {
 func TestSecretThatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(empty, nil, 0o600))
 	for secret, want := range map[string]string{
 		"env:NO_SUCH_KEY":   "remote.apiKey: the environment variable NO_SUCH_KEY is not set",
 		"file:/no/such/key": "/no/such/key",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku/cmd/kioku/internal/backup"
+	"kioku/internal/testkit"
 )
 
 // entry is an entry of an archive of a test.
@@ -38,17 +39,13 @@ func archive(t *testing.T, entries ...entry) string {
 		if e.size > 0 {
 			h.Size = e.size
 		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, w.WriteHeader(h))
 		if _, err := w.Write([]byte(e.text)); err != nil && h.Size > 0 && e.kind == 0 {
 			t.Fatal(err)
 		}
 	}
 	_ = w.Close() // the last entry may be shorter than its header says
-	if err := errors.Join(z.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(z.Close(), f.Close()))
 	return path
 }
 

@@ -9,15 +9,14 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/testkit"
 )
 
 func TestWithMemoriesReportsASharedMemoryThatCannotBeClosed(t *testing.T) {
 	t.Parallel()
 	workspace, team := t.TempDir(), t.TempDir()
 	for _, dir := range []string{workspace, team} {
-		if err := os.WriteFile(filepath.Join(dir, "MEMORY.md"), []byte("# Memory\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(filepath.Join(dir, "MEMORY.md"), []byte("# Memory\n"), 0o600))
 	}
 	k := &Connector{Out: &render.Output{Stdout: io.Discard, Stderr: io.Discard}}
 	for key, value := range map[string]string{"workspace": workspace, "state": t.TempDir(), "agents": "team=" + team} {

@@ -12,6 +12,7 @@ import (
 
 	"kioku/cmd/kioku/internal/host"
 	"kioku/council/template"
+	"kioku/internal/testkit"
 )
 
 // A worker is added to whatever form the list has, and nothing else of the settings changes.
@@ -39,9 +40,7 @@ func TestAddWorkerEditsOneLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, append(base, tc.workers...), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, os.WriteFile(path, append(base, tc.workers...), 0o600))
 			added, err := host.AddWorker(folder, "bot")
 			if tc.fails {
 				if err == nil || !strings.Contains(err.Error(), "by hand") {

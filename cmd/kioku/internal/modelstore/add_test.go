@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // modelFiles are the files of a model, whose content nothing here reads.
@@ -31,9 +33,7 @@ func writeFiles(t testing.TB, dir string, files map[string]string) string {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 	}
 	return dir
 }
@@ -84,9 +84,7 @@ func TestAddCopiesTheModelOfAFolder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := os.RemoveAll(from); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.RemoveAll(from))
 	if err := m.Verify(t.Context()); err != nil {
 		t.Errorf("it needs the folder that it came from: %v", err)
 	}
@@ -111,14 +109,10 @@ func TestAddTakesAModelOutOfASnapshotOfLinks(t *testing.T) {
 	blobs := writeFiles(t, t.TempDir(), map[string]string{"1": "weights", "2": "{}"})
 	snapshot := t.TempDir()
 	for name, blob := range map[string]string{"model.safetensors": "1", "tokenizer.json": "2"} {
-		if err := os.Symlink(filepath.Join(blobs, blob), filepath.Join(snapshot, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Symlink(filepath.Join(blobs, blob), filepath.Join(snapshot, name)))
 	}
 	link := filepath.Join(t.TempDir(), "latest")
-	if err := os.Symlink(snapshot, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink(snapshot, link))
 	if m := add(t, newAdder(t), Request{Source: link}); len(m.Files) != 2 || m.Verify(t.Context()) != nil {
 		t.Errorf("%v", m.Files)
 	}
@@ -260,9 +254,7 @@ func TestModelsTellWhatIsBroken(t *testing.T) {
 			t.Parallel()
 			a := newAdder(t)
 			m := add(t, a, Request{Source: writeFiles(t, filepath.Join(t.TempDir(), "m"), modelFiles())})
-			if err := c.breakIt(m); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, c.breakIt(m))
 			m, err := a.Store.Find("m")
 			if err != nil || (m.Err != nil) != c.seen {
 				t.Fatalf("%v, %v", err, m.Err)
@@ -282,9 +274,7 @@ func TestRemove(t *testing.T) {
 	if err := a.Store.Remove("n"); !errors.Is(err, ErrNotAdded) || !strings.Contains(err.Error(), "did you mean m?") {
 		t.Errorf("%v", err)
 	}
-	if err := a.Store.Remove("m"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, a.Store.Remove("m"))
 	if _, err := os.Stat(a.Store.Dir(m.Name)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}

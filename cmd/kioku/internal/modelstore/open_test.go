@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // copyModel copies a small model of embed/local/testdata ("static", "transformer", "cross") into dir.
 func copyModel(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.CopyFS(dir, os.DirFS("../../../../embed/local/testdata/"+name)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(dir, os.DirFS("../../../../embed/local/testdata/"+name)))
 }
 
 // Adding validates a model by opening it and embedding a pair.
@@ -53,9 +53,7 @@ func TestOpenTriesAModel(t *testing.T) {
 func TestAddOfADamagedModel(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tiny")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Mkdir(dir, 0o700))
 	copyModel(t, dir, "static")
 	a := newAdder(t)
 	a.Open = Open
@@ -64,9 +62,7 @@ func TestAddOfADamagedModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(filepath.Join(dir, weightsName), info.Size()/2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Truncate(filepath.Join(dir, weightsName), info.Size()/2))
 	if _, err := a.Add(t.Context(), Request{Source: dir, Replace: true}); err == nil || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("%v", err)
 	}

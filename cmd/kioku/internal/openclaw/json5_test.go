@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/testkit"
 )
 
 // decode reads what JSON5 has beyond JSON, and refuses what is neither.
@@ -25,9 +27,7 @@ func TestDecodeReadsJSON5(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want map[string]any
-			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, json.Unmarshal([]byte(c.want), &want))
 			got, err := decode([]byte(c.text))
 			if d := cmp.Diff(want, got); err != nil || d != "" {
 				t.Errorf("%v\n%s", err, d)

@@ -10,15 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/cmd/kioku/config"
+	"kioku/internal/testkit"
 )
 
 // home returns a state folder with a configuration.
 func home(t *testing.T, conf string) *Home {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "openclaw.json"), []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(dir, "openclaw.json"), []byte(conf), 0o600))
 	h, err := Open(dir, []string{"HOME=/home/ann"})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -44,9 +45,7 @@ func TestSearchExplainsAnEmptyAnswerFromTheSameIndex(t *testing.T) {
 			var out, notices bytes.Buffer
 			o := &Output{Stdout: &out, Stderr: &notices}
 			m := &changingMemory{answers: test.answers}
-			if err := o.Search(t.Context(), m.search, memory.Query{Text: "zulu77"}, false); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, o.Search(t.Context(), m.search, memory.Query{Text: "zulu77"}, false))
 			if got := notices.String(); !strings.Contains(got, test.want) || strings.Contains(got, test.without) || len(m.answers) > 0 {
 				t.Errorf("%q, want %q without %q; %d answers left", got, test.want, test.without, len(m.answers))
 			}

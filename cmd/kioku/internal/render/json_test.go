@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -19,9 +20,7 @@ func TestWriteJSONWritesNumbersAsNumbers(t *testing.T) {
 		Index: memory.IndexStats{Generation: math.MaxInt64, Files: 3}, Took: time.Second,
 		Hits: []memory.Hit{{Path: "12", Snippet: "<a> \"5\" & 大阪", Score: 0.5}, {Headings: "# 7"}}, Mode: "keyword",
 	}
-	if err := o.WriteJSON(resp, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, o.WriteJSON(resp, ""))
 	var got struct {
 		Index   struct{ Generation, FileCount any }
 		Results []struct{ Path, Snippet any }

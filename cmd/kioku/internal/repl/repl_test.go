@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kioku/agent/session"
+	"kioku/internal/testkit"
 )
 
 func TestAttendExitsAtTheSecondInterrupt(t *testing.T) {
@@ -26,16 +27,12 @@ func TestAttendExitsAtTheSecondInterrupt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Start())
 	var all []string
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		all = append(all, lines.Text())
 		if line := lines.Text(); line == "busy" || strings.HasPrefix(line, "· canceling") {
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, cmd.Process.Signal(os.Interrupt))
 		}
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {

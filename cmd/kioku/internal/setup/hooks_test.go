@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/cmd/kioku/internal/setup"
+	"kioku/internal/testkit"
 )
 
 // hooksOf returns the client with the file of hooks.
@@ -92,9 +93,7 @@ func TestHooksUndoAfterAChange(t *testing.T) {
 			d.write(c, changed)
 			before := map[string]any{}
 			if trimmed := strings.Trim(text, "-\n "); trimmed != "" {
-				if err := json.Unmarshal([]byte(trimmed), &before); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, json.Unmarshal([]byte(trimmed), &before))
 			}
 			before["changed"] = true
 			var got map[string]any

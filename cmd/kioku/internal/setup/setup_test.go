@@ -13,6 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"kioku/cmd/kioku/internal/setup"
+	"kioku/internal/testkit"
 )
 
 // A new configuration has the entry that the client's documentation describes, and no other key.
@@ -34,9 +35,7 @@ func TestInstallWritesTheEntryOfEachClient(t *testing.T) {
 			if id == "codex" {
 				decode = func(text string, v any) error { return toml.Unmarshal([]byte(text), v) }
 			}
-			if err := errors.Join(decode(text, &got), json.Unmarshal([]byte(want), &wanted)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, errors.Join(decode(text, &got), json.Unmarshal([]byte(want), &wanted)))
 			if diff := cmp.Diff(wanted, got); diff != "" {
 				t.Error(diff)
 			}
@@ -175,9 +174,7 @@ func TestUndoTakesOutTheEntryOnlyIfTheFileHasChanged(t *testing.T) {
 		if strings.HasPrefix(after, "\ufeff") {
 			changed = "\ufeff" + comment + strings.TrimPrefix(after, "\ufeff")
 		}
-		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(changed), 0o600))
 		back := d.undo(c, notes("--workspace", "/n"))
 		if diff := cmp.Diff(content(t, c, text), content(t, c, back)); diff != "" {
 			t.Errorf("undo leaves something else: %s in\n%s", diff, back)
@@ -198,9 +195,7 @@ func TestInstallUpdatesAnEntry(t *testing.T) {
 	if diff := cmp.Diff(want, d.install(c, notes())); diff != "" {
 		t.Error(diff)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(want, "\n}}", "\n}, \"x\": 1}", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte(strings.Replace(want, "\n}}", "\n}, \"x\": 1}", 1)), 0o600))
 	if diff := cmp.Diff(strings.Replace(old, "\n}}", "\n}, \"x\": 1}", 1), d.undo(c, notes())); diff != "" {
 		t.Errorf("undo: %s", diff)
 	}
@@ -427,9 +422,7 @@ func TestInstallEditsTheFileOfOpencodeThatIsThere(t *testing.T) {
 	t.Parallel()
 	d, c := newDesk(t), client(t, "opencode")
 	path := d.path(c, setup.User) + "c"
-	if err := os.WriteFile(path, []byte("// mine\n{\"mcp\": {\"servers\": {\"a\": {}}}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte("// mine\n{\"mcp\": {\"servers\": {\"a\": {}}}}\n"), 0o600))
 	got := d.install(c, notes())
 	if want := "// mine\n{\"mcp\": {\"servers\": {\"a\": {}, \"kioku\": {\"type\":\"local\",\"command\":[\"/usr/bin/kioku\",\"mcp\"],\"enabled\":true}}}}\n"; got != want || read(t, path) != got {
 		t.Errorf("got %s", got)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kioku/cmd/kioku/internal/setup"
+	"kioku/internal/testkit"
 )
 
 // A configuration that is a symbolic link into a folder of dotfiles stays one, and keeps its permissions.
@@ -16,9 +17,7 @@ func TestWriteKeepsLinksAndPermissions(t *testing.T) {
 	d, c := newDesk(t), client(t, "codex")
 	path, dotfiles := d.path(c, setup.User), t.TempDir()
 	target := filepath.Join(dotfiles, "codex.toml")
-	if err := errors.Join(os.WriteFile(target, []byte("a = 1\n"), 0o640), os.Chmod(target, 0o640), os.Symlink(target, path)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(os.WriteFile(target, []byte("a = 1\n"), 0o640), os.Chmod(target, 0o640), os.Symlink(target, path)))
 	d.install(c, notes())
 	if to, err := os.Readlink(path); to != target || err != nil {
 		t.Errorf("the link points to %q, %v", to, err)
@@ -36,9 +35,7 @@ func TestWriteKeepsLinksAndPermissions(t *testing.T) {
 		t.Errorf("the folder of dotfiles holds %v", entries)
 	}
 
-	if err := os.Remove(target); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Remove(target))
 	d.install(c, notes()) // through a link to nothing
 	if to, err := os.Readlink(path); to != target || err != nil || !strings.Contains(read(t, target), "kioku") {
 		t.Errorf("the link points to %q, %v", to, err)

@@ -3,8 +3,6 @@ package embed_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -115,39 +113,6 @@ func TestDocumentsLearnTheServersBatchSize(t *testing.T) {
 		}
 		if refusals > 0 {
 			t.Errorf("the limit was not learned: %d more refusals in %v", refusals, sizes(f.seen()))
-		}
-	}
-}
-
-// Hazard E05: one text that the provider refuses does not keep the others from being embedded.
-func TestDocumentsGiveARefusedTextItsOwnError(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{400, 413, 422} {
-		for _, at := range []int{0, 17, 63} {
-			t.Run(fmt.Sprint(status, at), func(t *testing.T) {
-				f, c := newFake(t, embed.Config{}, func(r request) reply {
-					if slices.Contains(r.Input, "poison") {
-						return reply{status: status, body: `{"error":{"message":"input is too long for this model"}}`}
-					}
-					return good(r)
-				})
-				texts := numbered(64)
-				texts[at] = "poison"
-				got, err := c.Documents(t.Context(), texts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got[at].Vector != nil || got[at].Err == nil || !strings.Contains(got[at].Err.Error(), "too long") {
-					t.Errorf("poison: %v", got[at])
-				}
-				wantVectors(t, slices.Delete(slices.Clone(texts), at, at+1), slices.Delete(slices.Clone(got), at, at+1))
-				if n := len(f.seen()); n > 15 {
-					t.Errorf("%d requests to find one of 64", n)
-				}
-				if !c.Health().Healthy {
-					t.Errorf("a refused text made the provider ill: %v", c.Health().Err)
-				}
-			})
 		}
 	}
 }

@@ -174,26 +174,6 @@ func TestCircuitEndsTheTriesOfOthers(t *testing.T) {
 	})
 }
 
-func TestCircuitStaysOpenAsLongAsTheServerAsks(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, c := newFake(t, embed.Config{MaxTries: 1}, func(r request) reply {
-			if r.N == 5 {
-				return reply{status: 503, header: map[string]string{"Retry-After": "600"}}
-			}
-			return reply{status: 500}
-		})
-		for range 6 {
-			if _, err := c.Documents(t.Context(), []string{"tea"}); !errors.Is(err, embed.ErrUnavailable) {
-				t.Fatal(err)
-			}
-		}
-		if wait := time.Until(c.Health().RetryAt); wait != 600*time.Second || len(f.seen()) != 5 {
-			t.Errorf("tried again in %s, after %d requests", wait, len(f.seen()))
-		}
-	})
-}
-
 func TestCircuitProbeThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,23 +199,6 @@ func TestCircuitProbeThatIsGivenUp(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestCircuitBoundsTheRequestsOfAnOutage(t *testing.T) {
-	t.Parallel()
-	for status, most := range map[int]int{500: 250, 401: 30} {
-		synctest.Test(t, func(t *testing.T) {
-			f, c := newFake(t, embed.Config{}, func(request) reply { return reply{status: status} })
-			for start := time.Now(); time.Since(start) < 24*time.Hour; time.Sleep(10 * time.Second) {
-				if _, err := c.Documents(t.Context(), []string{"tea"}); !errors.Is(err, embed.ErrUnavailable) {
-					t.Fatal(err)
-				}
-			}
-			if n := len(f.seen()); n > most || n < 10 {
-				t.Errorf("%d requests in a day of %d", n, status)
-			}
-		})
-	}
 }
 
 // One useless answer costs seconds, not minutes: the provider is probed with one text from 2 s on, and everything goes on as

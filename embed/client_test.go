@@ -167,18 +167,6 @@ func TestDimensionsThatAlternateAreRefused(t *testing.T) {
 	})
 }
 
-func TestDimensionThatIsNotConfiguredIsRefused(t *testing.T) {
-	t.Parallel()
-	f, c := newFake(t, embed.Config{Dims: 2}, good)
-	_, err := c.Query(t.Context(), "tea")
-	if err == nil || !strings.Contains(err.Error(), "3 dimensions where 2 are configured") {
-		t.Errorf("got %v", err)
-	}
-	if got := f.seen()[0].Dimensions; got != 2 {
-		t.Errorf("asked for %d dimensions", got)
-	}
-}
-
 // Hazard D05: a vector that no search can use is refused.
 func TestDocumentsRefuseAnUnusableVector(t *testing.T) {
 	t.Parallel()

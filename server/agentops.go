@@ -31,38 +31,11 @@ import (
 
 // Requests to the sidecar of an agent, and its answers.
 type (
-	// AgentTurn is a turn whose prompt is asked for.
+	// AgentTurn is a turn whose prompt is asked for. The message may be both ends of a long one. It has at most 64 blocks, 16 shared agents
+	// (none means those of the settings), and 20 messages of context (none means those of the session that other calls have sent).
 	AgentTurn struct {
 		OfAgent
-		// Message of the user, for which memory is searched: both ends of a long one.
-		Message string `json:"message,omitempty"`
-		// Mode is full (the default), minimal or none.
-		Mode string `json:"mode,omitempty"`
-		// Channel is terminal, telegram, discord, slack or another name.
-		Channel string `json:"channel,omitempty"`
-		// Group says that several people take part; unset means that the channel decides.
-		Group *bool `json:"group,omitempty"`
-		// Model is the name of the agent's model.
-		Model string `json:"model,omitempty"`
-		// SharedAgents are others whose memory is searched too, at most 16; none means those of the settings.
-		SharedAgents []string `json:"shared_agents,omitempty"`
-		// Blocks that the caller adds, at most 64.
-		Blocks []prompt.Block `json:"blocks,omitempty"`
-		// BudgetTokens is the most that the prompt may have; 0 means no limit.
-		BudgetTokens int `json:"budget_tokens,omitempty"`
-		// CacheFriendly returns what changes between turns as turn_block; unset means the configured order.
-		CacheFriendly *bool `json:"cache_friendly,omitempty"`
-		// NoMemoryTools leaves out the instructions for the memory tools, and NoRecall searches nothing.
-		NoMemoryTools bool `json:"no_memory_tools,omitempty"`
-		NoRecall      bool `json:"no_recall,omitempty"`
-		// AskTime is the time of the turn; the zero time is the clock of the service.
-		AskTime time.Time `json:"ask_time,omitzero"`
-		// Session is the name of the conversation.
-		Session string `json:"session,omitempty"`
-		// Author of the message; unset means the owner, or in a group somebody unknown.
-		Author *memory.Author `json:"author,omitempty"`
-		// Context are the messages before it, oldest first, at most 20; none means those of the session that other calls have sent.
-		Context []memory.Turn `json:"context,omitempty"`
+		sidecar.Turn
 	}
 	// AgentPrompt is the system prompt of a turn.
 	AgentPrompt struct {
@@ -140,23 +113,7 @@ type (
 	// CheckFlush asks what to do before the next request to the model.
 	CheckFlush struct {
 		OfSession
-		WindowTokens    int   `json:"window_tokens,omitempty"`
-		ProjectedTokens int   `json:"projected_tokens,omitempty"`
-		TranscriptBytes int64 `json:"transcript_bytes,omitempty"`
-		Heartbeat       bool  `json:"heartbeat,omitempty"`
-		Overflow        bool  `json:"overflow,omitempty"`
-		Forced          bool  `json:"forced,omitempty"`
-	}
-	// FlushCheck says whether to flush, and then to compact.
-	FlushCheck struct {
-		Flush           bool      `json:"flush"`
-		Compact         bool      `json:"compact"`
-		Reason          string    `json:"reason"`
-		FlushAtTokens   int       `json:"flush_at_tokens"`
-		CompactAtTokens int       `json:"compact_at_tokens"`
-		UncoveredCount  int       `json:"uncovered_count"`
-		NextTryTime     time.Time `json:"next_try_time,omitzero"`
-		Warnings        []string  `json:"warnings,omitempty"`
+		flush.State
 	}
 	// BeginFlush begins a range of messages that are not covered.
 	BeginFlush struct {
@@ -180,11 +137,8 @@ type (
 	// CommitFlush has the notes of a range.
 	CommitFlush struct {
 		OfAgent
-		Lease string       `json:"lease"`
-		Notes []flush.Note `json:"notes,omitempty"`
-		Reply string       `json:"reply,omitempty"`
-		// Unfinished says that the model was stopped before it was done: the messages are not covered.
-		Unfinished bool `json:"unfinished,omitempty"`
+		Lease string `json:"lease"`
+		flush.Answer
 	}
 	// FlushMessages has the model of the service flush all that is not covered.
 	FlushMessages struct {
@@ -302,7 +256,7 @@ type AgentOps struct {
 	Prompt        op.Op[AgentTurn, AgentPrompt]
 	Recall        op.Op[RecallFor, Recalled]
 	Prune         op.Op[PruneMessages, Pruned]
-	CheckFlush    op.Op[CheckFlush, FlushCheck]
+	CheckFlush    op.Op[CheckFlush, sidecar.Check]
 	BeginFlush    op.Op[BeginFlush, FlushRange]
 	CommitFlush   op.Op[CommitFlush, flush.Committed]
 	Flush         op.Op[FlushMessages, FlushOutcome]
@@ -348,15 +302,12 @@ const (
 )
 
 func (s *Server) assemblePrompt(ctx context.Context, in AgentTurn) (AgentPrompt, error) {
-	turn, bad := s.turnOf(in)
-	side, err := authorize(ctx, s.sidecars, &in, bad)
+	side, err := authorize(ctx, s.sidecars, &in, checkTurn(in.Turn))
 	if err != nil {
 		return AgentPrompt{}, err
 	}
-	if turn, err = side.Obey(ctx, turn); err != nil {
-		return AgentPrompt{}, err
-	}
-	if turn, err = s.completed(ctx, in.Agent, turn, in.SharedAgents, side.Shared(), in.Context); err != nil {
+	turn, err := s.completed(ctx, in.Agent, in.Turn, side)
+	if err != nil {
 		return AgentPrompt{}, err
 	}
 	out := PromptOf(side.Assemble(ctx, turn))
@@ -378,22 +329,14 @@ func PromptOf(p sidecar.Prompt) AgentPrompt {
 	return out
 }
 
-// turnOf returns the turn of a request, without its shared agents.
-func (s *Server) turnOf(in AgentTurn) (sidecar.Turn, error) {
-	t := sidecar.Turn{
-		Message: in.Message, Mode: bootstrap.Mode(in.Mode), Channel: in.Channel, Group: in.Group, Model: in.Model, Budget: in.BudgetTokens,
-		CacheFriendly: in.CacheFriendly, NoTools: in.NoMemoryTools, NoRecall: in.NoRecall, Now: s.inZone(in.AskTime), Session: in.Session,
-		Author: in.Author, Blocks: in.Blocks,
+// checkTurn refuses a turn with a bad member.
+func checkTurn(t sidecar.Turn) error {
+	err := cmp.Or(checkName("channel", t.Channel), checkAuthor("author", t.Author), checkName("session", t.Session),
+		checkName("model", t.Model), checkCount("budget_tokens", t.Budget))
+	if err == nil && t.Mode != "" && !t.Mode.Valid() {
+		return badField("mode", "must be full, minimal or none, not %q", clip(string(t.Mode), 50))
 	}
-	err := cmp.Or(checkName("channel", in.Channel), checkAuthor("author", in.Author), checkName("session", in.Session),
-		checkName("model", in.Model), checkCount("budget_tokens", in.BudgetTokens))
-	if err != nil {
-		return t, err
-	}
-	if t.Mode != "" && !t.Mode.Valid() {
-		return t, badField("mode", "must be full, minimal or none, not %q", clip(in.Mode, 50))
-	}
-	return t, checkBlocks(t.Blocks)
+	return cmp.Or(err, checkBlocks(t.Blocks))
 }
 
 // checkBlocks refuses parts of a prompt that are too many or too large, or have no name.
@@ -415,17 +358,21 @@ func checkBlocks(blocks []prompt.Block) error {
 	return nil
 }
 
-// completed returns a turn with the agents that it searches and the messages before it, and marks its session if it is in a group.
-func (s *Server) completed(ctx context.Context, agent string, t sidecar.Turn, shared, configured []string, sent []memory.Turn) (sidecar.Turn, error) {
-	var err error
-	if t.Shared, err = s.sharedAgents(ctx, agent, shared, configured); err != nil {
+// completed returns a turn with the directives of a council, the agents that it searches and the messages before it, and marks its session
+// if it is in a group.
+func (s *Server) completed(ctx context.Context, agent string, t sidecar.Turn, side Sidecar) (sidecar.Turn, error) {
+	t.Now = s.inZone(t.Now)
+	t, err := side.Obey(ctx, t)
+	if err != nil {
 		return t, err
 	}
-	t.Recent = sent
-	if err := (memory.Query{Context: sent}).CheckRecall(); err != nil {
+	if t.Shared, err = s.sharedAgents(ctx, agent, t.Shared, side.Shared()); err != nil {
 		return t, err
 	}
-	if len(sent) == 0 {
+	if err := (memory.Query{Context: t.Recent}).CheckRecall(); err != nil {
+		return t, err
+	}
+	if len(t.Recent) == 0 {
 		t.Recent = s.known.latest(known(ctx, agent, t.Session), t.Message)
 	}
 	s.markTurn(ctx, agent, t)
@@ -433,16 +380,13 @@ func (s *Server) completed(ctx context.Context, agent string, t sidecar.Turn, sh
 }
 
 func (s *Server) recall(ctx context.Context, in RecallFor) (Recalled, error) {
-	side, err := authorize(ctx, s.sidecars, &in, checkName("channel", in.Channel), checkName("session", in.Session), checkAuthor("author", in.Author))
+	turn := sidecar.Turn{Message: in.Message, Channel: in.Channel, Group: in.Group, Now: in.AskTime, Session: in.Session,
+		Author: in.Author, Standing: in.Standing, Shared: in.SharedAgents, Recent: in.Context}
+	side, err := authorize(ctx, s.sidecars, &in, checkTurn(turn))
 	if err != nil {
 		return Recalled{}, err
 	}
-	turn := sidecar.Turn{Message: in.Message, Channel: in.Channel, Group: in.Group, Now: s.inZone(in.AskTime), Session: in.Session,
-		Author: in.Author, Standing: in.Standing}
-	if turn, err = side.Obey(ctx, turn); err != nil {
-		return Recalled{}, err
-	}
-	if turn, err = s.completed(ctx, in.Agent, turn, in.SharedAgents, side.Shared(), in.Context); err != nil {
+	if turn, err = s.completed(ctx, in.Agent, turn, side); err != nil {
 		return Recalled{}, err
 	}
 	found, block := side.Recall(ctx, turn)
@@ -486,25 +430,24 @@ func (s *Server) prune(ctx context.Context, in PruneMessages) (Pruned, error) {
 	return Pruned{c.pruneEdits(plan.Edits, plan.New), plan.LastTouch, plan.Before, plan.After, plan.Reason}, nil
 }
 
-func (s *Server) checkFlush(ctx context.Context, in CheckFlush) (FlushCheck, error) {
-	side, err := authorize(ctx, s.sidecars, &in, checkKey("session", in.Session), checkCount("window_tokens", in.WindowTokens),
-		checkCount("projected_tokens", in.ProjectedTokens), checkCount("transcript_bytes", in.TranscriptBytes))
+func (s *Server) checkFlush(ctx context.Context, in CheckFlush) (sidecar.Check, error) {
+	side, err := authorize(ctx, s.sidecars, &in, checkKey("session", in.Session), checkCount("window_tokens", in.Window),
+		checkCount("projected_tokens", in.Projected), checkCount("transcript_bytes", in.Bytes))
 	if err != nil {
-		return FlushCheck{}, err
+		return sidecar.Check{}, err
 	}
 	c, err := s.conversation(ctx, in.OfSession, true)
 	if err != nil {
-		return FlushCheck{}, err
+		return sidecar.Check{}, err
 	}
 	if callerOf(ctx).write {
 		// If this fails, the messages are not covered, and the beginning of a flush reports why.
 		_ = side.Resume(ctx, in.Session)
 	}
-	check, err := side.Check(in.Session, c.sessionView(side.Count), flush.State{
-		Window: in.WindowTokens, Projected: in.ProjectedTokens, Bytes: in.TranscriptBytes, Overflow: in.Overflow, Heartbeat: in.Heartbeat, Forced: in.Forced,
-	})
-	return FlushCheck{check.Flush, check.Compact, clip(check.Reason, 1000), check.FlushAt, check.CompactAt,
-		check.Uncovered + check.Interrupted, check.NotBefore, check.Warnings}, err
+	check, err := side.Check(in.Session, c.sessionView(side.Count), in.State)
+	check.Reason = clip(check.Reason, 1000)
+	check.Uncovered += check.Interrupted
+	return check, err
 }
 
 func (s *Server) beginFlush(ctx context.Context, in BeginFlush) (FlushRange, error) {
@@ -539,7 +482,7 @@ func (s *Server) commitFlush(ctx context.Context, in CommitFlush) (flush.Committ
 	if err != nil {
 		return flush.Committed{}, err
 	}
-	return side.Commit(ctx, in.Lease, flush.Answer{Notes: in.Notes, Reply: in.Reply, Unfinished: in.Unfinished})
+	return side.Commit(ctx, in.Lease, in.Answer)
 }
 
 func (s *Server) flush(ctx context.Context, in FlushMessages) (FlushOutcome, error) {

@@ -63,14 +63,6 @@ type (
 		Sender      *Sender         `json:"sender,omitempty"`
 		Attachments []engine.Upload `json:"attachments,omitempty"`
 	}
-	// TaskList says which tasks or decisions to list.
-	TaskList struct {
-		Status   []string `json:"status,omitempty"`
-		Type     string   `json:"type,omitempty"`
-		Limit    int      `json:"limit,omitempty"` // 50 if it is not set
-		Offset   int      `json:"offset,omitempty"`
-		Archived bool     `json:"archived,omitempty"`
-	}
 	// NewComment is a comment on a task.
 	NewComment struct {
 		TaskID
@@ -244,9 +236,9 @@ type CouncilOps struct {
 	Status        op.Op[None, CouncilNow]
 	Submit        op.Op[NewTask, council.Task]
 	Estimate      op.Op[NewTask, member.Estimate]
-	List          op.Op[TaskList, []engine.Summary]
+	List          op.Op[engine.Filter, []engine.Summary]
 	Show          op.Op[TaskID, engine.Detail]
-	Decisions     op.Op[TaskList, []council.Decision]
+	Decisions     op.Op[engine.Filter, []council.Decision]
 	Comment       op.Op[NewComment, council.Comment]
 	Round         op.Op[TaskOrder, council.Status]
 	Decide        op.Op[TaskOrder, council.Status]
@@ -300,10 +292,10 @@ func councilOps(s *Server) CouncilOps {
 		}, func(ctx context.Context, e *engine.Engine, in NewTask) (member.Estimate, error) {
 			return e.Estimate(council.Task{Type: council.TypeTask, Title: in.Title, Description: in.Description}), nil
 		})),
-		List: op.New("council list", "GET "+tasks, "council:read", "Lists tasks, newest first.", asks(c, func(in TaskList) guard {
-			return may(rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
-		}, func(ctx context.Context, e *engine.Engine, in TaskList) ([]engine.Summary, error) {
-			return e.List(ctx, in.filter())
+		List: op.New("council list", "GET "+tasks, "council:read", "Lists tasks, newest first.", asks(c, func(in engine.Filter) guard {
+			return may(rightRead, checkFilter(in))
+		}, func(ctx context.Context, e *engine.Engine, in engine.Filter) ([]engine.Summary, error) {
+			return e.List(ctx, page(in))
 		})),
 		Show: op.New("council show", "GET "+tasks+"/{id}", "council:read", "Returns a task with its discussion. Ballots of a round in progress are not shown to anybody.", asks(c, func(in TaskID) guard {
 			return may(rightRead, checkTask("id", in.ID))
@@ -311,10 +303,10 @@ func councilOps(s *Server) CouncilOps {
 			d, err := e.Get(ctx, in.ID)
 			return shown(d), err
 		})),
-		Decisions: op.New("council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", asks(c, func(in TaskList) guard {
-			return may(rightRead, checkCount("limit", in.Limit), checkCount("offset", in.Offset))
-		}, func(ctx context.Context, e *engine.Engine, in TaskList) ([]council.Decision, error) {
-			return e.Decisions(ctx, in.filter())
+		Decisions: op.New("council decisions", "GET /v1/council/decisions", "council:read", "Lists decisions, newest first.", asks(c, func(in engine.Filter) guard {
+			return may(rightRead, checkFilter(in))
+		}, func(ctx context.Context, e *engine.Engine, in engine.Filter) ([]council.Decision, error) {
+			return e.Decisions(ctx, page(in))
 		})),
 		Comment: op.New("council comment", "POST "+tasks+"/{id}/comments", "council:submit", "Adds a comment to a task.", c.comment),
 		Round: c.order("council round", "Opens one more round of a task that has ended or is stalled, at most three times.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
@@ -520,9 +512,15 @@ func statusOfTask(ctx context.Context, e *engine.Engine, id string, err error) (
 	return d.Status, err
 }
 
-// filter returns a list of tasks as the engine has it.
-func (l TaskList) filter() engine.Filter {
-	return engine.Filter{Status: l.Status, Type: l.Type, Limit: limitOf(l.Limit, 50), Offset: l.Offset, Archived: l.Archived}
+// checkFilter refuses a filter with a bad page.
+func checkFilter(f engine.Filter) error {
+	return cmp.Or(checkCount("limit", f.Limit), checkCount("offset", f.Offset))
+}
+
+// page returns a filter with the limit of a page.
+func page(f engine.Filter) engine.Filter {
+	f.Limit = limitOf(f.Limit, 50)
+	return f
 }
 
 // status tells what the council is. Any right suffices.

@@ -74,11 +74,7 @@ func historyOps(s *Server) HistoryOps {
 				return past, err
 			}),
 		Log: op.New("history log", "GET /v1/history", rightAgent, "Lists the changes of files, the latest first. The renames of a file are followed.",
-			func(ctx context.Context, in HistoryLog) ([]memory.FileChange, error) {
-				m, err := authorize(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return nil, err
-				}
+			asksMemory(s, authorize, func(ctx context.Context, m Memory, in HistoryLog) ([]memory.FileChange, error) {
 				all, err := m.Log(ctx, in.LogQuery)
 				size := 0
 				for i, c := range all {
@@ -87,7 +83,7 @@ func historyOps(s *Server) HistoryOps {
 					}
 				}
 				return all, err
-			}),
+			})),
 		Show: op.New("history show", "GET /v1/history/file", rightAgent, "Returns a file as it was, by the path that it has now or had then. Lines above the ceiling are withheld.",
 			func(ctx context.Context, in ShowFile) (memory.PastFile, error) {
 				m, ceiling, err := s.memoryUpTo(ctx, &in, in.MaxSensitivity)
@@ -126,13 +122,9 @@ func historyOps(s *Server) HistoryOps {
 				return m.UndoWrites(ctx, in.UndoWrites)
 			}),
 		Purge: op.New("history purge", "POST /v1/history/purge", RightWrite, "Removes the versions of a file or folder from the journal, the changes that undo knows, and indexes of the past. It changes no repository of git.",
-			func(ctx context.Context, in AgentPath) (memory.Purged, error) {
-				m, err := authorizeWrite(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return memory.Purged{}, err
-				}
+			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in AgentPath) (memory.Purged, error) {
 				return m.PurgeHistory(ctx, in.Path)
-			}),
+			})),
 	}
 }
 

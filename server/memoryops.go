@@ -171,13 +171,9 @@ func memoryOps(s *Server) MemoryOps {
 				return a, err
 			}),
 		Get: op.New("get", "GET /v1/notes/{path...}", rightAgent, "Returns lines of a note.",
-			func(ctx context.Context, in GetNote) (memory.Excerpt, error) {
-				m, err := authorize(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return memory.Excerpt{}, err
-				}
+			asksMemory(s, authorize, func(ctx context.Context, m Memory, in GetNote) (memory.Excerpt, error) {
 				return m.Get(ctx, in.GetRequest)
-			}),
+			})),
 		Append: op.New("append", "POST /v1/notes", RightWrite, "Writes a note. One with a key that was written before is not written again.",
 			func(ctx context.Context, in AppendNote) (memory.Appended, error) {
 				origin, bad := originOf(in.Origin, in.Target)
@@ -193,34 +189,22 @@ func memoryOps(s *Server) MemoryOps {
 				return added, err
 			}),
 		Update: op.New("update", "POST /v1/notes:update", RightWrite, "Replaces a text in a note of what stays true.",
-			func(ctx context.Context, in UpdateNote) (memory.Updated, error) {
-				m, err := authorizeWrite(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return memory.Updated{}, err
-				}
+			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in UpdateNote) (memory.Updated, error) {
 				return m.Update(ctx, in.Update)
-			}),
+			})),
 		Undo: op.New("undo", "POST /v1/notes:undo", RightWrite, "Takes an update back.",
-			func(ctx context.Context, in UndoUpdate) (memory.Updated, error) {
-				m, err := authorizeWrite(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return memory.Updated{}, err
-				}
+			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in UndoUpdate) (memory.Updated, error) {
 				return m.Undo(ctx, in.Revision)
-			}),
+			})),
 		Revisions: op.New("undo list", "GET /v1/revisions", rightAgent, "Lists the updates, the latest first. Long texts are cut.",
-			func(ctx context.Context, in OfAgent) ([]memory.Revision, error) {
-				m, err := authorize(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return nil, err
-				}
+			asksMemory(s, authorize, func(ctx context.Context, m Memory, in OfAgent) ([]memory.Revision, error) {
 				all, err := m.Revisions(ctx)
 				all = all[:min(len(all), maxRevisions)]
 				for i := range all {
 					all[i].OldText, all[i].NewText = text.Head(all[i].OldText, maxShownText), text.Head(all[i].NewText, maxShownText)
 				}
 				return all, err
-			}),
+			})),
 		List: op.New("ls", "GET /v1/files", rightAgent, "Lists files of the index.",
 			func(ctx context.Context, in ListNotes) (NoteList, error) {
 				m, err := authorize(ctx, s.opt.Agents, &in, checkCount("page_size", in.Limit))
@@ -242,27 +226,15 @@ func memoryOps(s *Server) MemoryOps {
 				return NoteList{list, state}, err
 			}),
 		Links: op.New("links", "GET /v1/links/{path...}", rightAgent, "Returns the links between a note and others.",
-			func(ctx context.Context, in AgentPath) (memory.Links, error) {
-				m, err := authorize(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return memory.Links{}, err
-				}
+			asksMemory(s, authorize, func(ctx context.Context, m Memory, in AgentPath) (memory.Links, error) {
 				return m.Links(ctx, in.Path)
-			}),
+			})),
 		Chunks: op.New("chunks", "GET /v1/chunks/{path...}", rightAgent, "Returns the chunks of a note.",
-			func(ctx context.Context, in AgentPath) (memory.Chunks, error) {
-				m, err := authorize(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return memory.Chunks{}, err
-				}
+			asksMemory(s, authorize, func(ctx context.Context, m Memory, in AgentPath) (memory.Chunks, error) {
 				return m.Chunks(ctx, in.Path)
-			}),
+			})),
 		Activity: op.New("activity", "GET /v1/activity", rightAgent, "Returns what a memory has of each day.",
-			func(ctx context.Context, in DaysOf) (memory.Activity, error) {
-				m, err := authorize(ctx, s.opt.Agents, &in)
-				if err != nil {
-					return memory.Activity{}, err
-				}
+			asksMemory(s, authorize, func(ctx context.Context, m Memory, in DaysOf) (memory.Activity, error) {
 				days, err := m.Activity(ctx, in.Since, in.Until)
 				if side, ok := s.sidecars[in.Agent]; ok && err == nil {
 					err = s.addTurns(ctx, in, side.Turns(), &days)
@@ -270,7 +242,7 @@ func memoryOps(s *Server) MemoryOps {
 				days.Today = time.Now().In(s.opt.Location).Format(time.DateOnly)
 				days.Days = days.Days[max(0, len(days.Days)-maxDays):]
 				return days, err
-			}),
+			})),
 		Explain: op.New("explain", "POST /v1/explain", rightAgent, "Takes the scores of a search apart, and tells what became of a passage.",
 			func(ctx context.Context, in ExplainSearch) (memory.Explanation, error) {
 				m, err := s.searched(ctx, &in.SearchNotes)
@@ -319,13 +291,9 @@ func memoryOps(s *Server) MemoryOps {
 	})
 	o.Status = op.New("status", "GET /v1/status", rightAgent, "Describes the index of an agent.", s.indexStatus)
 	o.Estimate = op.New("estimate", "GET /v1/estimate", rightAgent, "Tells what it takes to embed the chunks without a vector.",
-		func(ctx context.Context, in OfAgent) (vectors.Estimate, error) {
-			m, err := authorize(ctx, s.opt.Agents, &in)
-			if err != nil {
-				return vectors.Estimate{}, err
-			}
+		asksMemory(s, authorize, func(ctx context.Context, m Memory, in OfAgent) (vectors.Estimate, error) {
 			return m.Estimate(ctx)
-		})
+		}))
 	o.Sync = op.NewStream("sync", "POST /v1/sync", rightAgent, "Updates the index from the folder. Removing files needs the right to write.",
 		func(ctx context.Context, in SyncIndex) iter.Seq2[SyncStep, error] {
 			reach := authorize[Memory]
@@ -348,6 +316,21 @@ func memoryOps(s *Server) MemoryOps {
 	o.SearchByPost, o.ListByPost = o.Search, o.List
 	o.SearchByPost.Route, o.ListByPost.Route = "POST /v1/search", "POST /v1/files"
 	return o
+}
+
+// asksMemory returns what an operation does that asks the memory of the agent of its request, which the caller reaches by reach.
+func asksMemory[In, Out any, P interface {
+	*In
+	agentRequest
+}](s *Server, reach func(context.Context, map[string]Memory, agentRequest, ...error) (Memory, error), do func(context.Context, Memory, In) (Out, error),
+) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (out Out, err error) {
+		m, err := reach(ctx, s.opt.Agents, P(&in))
+		if err != nil {
+			return out, err
+		}
+		return do(ctx, m, in)
+	}
 }
 
 // searched returns the memory of a search, and completes its query. Secrets are for who may write.

@@ -201,11 +201,6 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 			l.Close()
 		}
 	}()
-	if s.http == nil {
-		operations := http.NewServeMux()
-		s.HandleOperations(operations)
-		s.http = operations
-	}
 	if len(s.opt.Agents) == 0 && len(s.sidecars) == 0 && s.opt.Council == nil {
 		return errors.New("nothing to serve: no agent is configured")
 	}

@@ -13,12 +13,12 @@ import (
 // Answer is what a model made of a range.
 type Answer struct {
 	// Notes to store.
-	Notes []Note
+	Notes []Note `json:"notes,omitempty"`
 	// Reply is the last reply of the model.
-	Reply string
+	Reply string `json:"reply,omitempty"`
 	// Unfinished says that the model was stopped before it was done. The notes are stored, but the messages are not covered: the
 	// next range is half as long, and its model is told which notes are stored.
-	Unfinished bool
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 // Committed is the result of a commit.

@@ -8,17 +8,17 @@ import (
 // Coverage says which messages of a session are covered.
 type Coverage struct {
 	// Covered says of each message of the request whether it is covered. A summary is, and what is never flushed.
-	Covered []bool
+	Covered []bool `json:"-"`
 	// Uncovered is the number of messages of the request that are not.
-	Uncovered int
+	Uncovered int `json:"uncovered_count"`
 	// Interrupted is the number of spooled messages that are not covered and that the request lacks.
-	Interrupted int
+	Interrupted int `json:"-"`
 	// Known says that something is recorded of the session.
-	Known bool
+	Known bool `json:"-"`
 	// NotBefore is the time of the next try, zero if nothing has failed.
-	NotBefore time.Time
+	NotBefore time.Time `json:"next_try_time,omitzero"`
 	// Warnings say what was lost or mended since the last commit of the session.
-	Warnings []string
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // WaitReason says until when the next flush waits.

@@ -61,37 +61,39 @@ type Settings struct {
 // State is the state of a session before the next request to the model.
 type State struct {
 	// Window is the size of the model's window in tokens, 0 if it is unknown.
-	Window int
+	Window int `json:"window_tokens,omitempty"`
 	// Fixed is the size of the system prompt and the tools in tokens, 0 if it is unknown.
-	Fixed int
+	Fixed int `json:"-"`
 	// Projected is the size of the next request in tokens.
-	Projected int
+	Projected int `json:"projected_tokens,omitempty"`
 	// Bytes is the growth of the transcript since the last compaction.
-	Bytes int64
+	Bytes int64 `json:"transcript_bytes,omitempty"`
 	// Uncovered is the number of messages that are not covered, and Dropped that of those which a compaction would drop now.
-	Uncovered, Dropped int
+	Uncovered, Dropped int `json:"-"`
 	// Interrupted is the number of messages of a range that was begun by a process that has ended.
-	Interrupted int
+	Interrupted int `json:"-"`
 	// Wait says why a flush has to wait; empty if it has not to.
-	Wait string
+	Wait string `json:"-"`
 	// Overflow reports that the model refused a request as too long.
-	Overflow bool
+	Overflow bool `json:"overflow,omitempty"`
 	// Forced reports that the user asked for a compaction.
-	Forced bool
+	Forced bool `json:"forced,omitempty"`
 	// Heartbeat reports that this is a scheduled turn, which nobody reads: it neither flushes nor compacts.
-	Heartbeat bool
+	Heartbeat bool `json:"heartbeat,omitempty"`
 	// ReadOnly reports that memory must not be written.
-	ReadOnly bool
+	ReadOnly bool `json:"-"`
 }
 
 // Decision says what to do before the next request.
 type Decision struct {
 	// Flush says to store memories, and Compact to compact after that.
-	Flush, Compact bool
+	Flush   bool `json:"flush"`
+	Compact bool `json:"compact"`
 	// Reason says why, or why not.
-	Reason string
+	Reason string `json:"reason"`
 	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is unknown.
-	FlushAt, CompactAt int
+	FlushAt   int `json:"flush_at_tokens"`
+	CompactAt int `json:"compact_at_tokens"`
 }
 
 // Defaults returns the settings to start from.

@@ -12,50 +12,50 @@ import (
 	"kioku/memory"
 )
 
-// Turn describes the turn for which a prompt is made.
+// Turn describes the turn for which a prompt is made. Its members in JSON are those that a request may set.
 type Turn struct {
 	// Message of the user, for which memory is searched.
-	Message string
+	Message string `json:"message,omitempty"`
 	// Recent are the messages before it, oldest first; none if they are not known. They take part in the search if derivation is on.
-	Recent []memory.Turn
+	Recent []memory.Turn `json:"context,omitempty"`
 	// Mode of the prompt; empty means bootstrap.Full.
-	Mode bootstrap.Mode
+	Mode bootstrap.Mode `json:"mode,omitempty"`
 	// Channel of the conversation; see IsGroup. It may be empty.
-	Channel string
+	Channel string `json:"channel,omitempty"`
 	// Group says whether more than one person is in the conversation; nil means that the channel decides.
-	Group *bool
+	Group *bool `json:"group,omitempty"`
 	// Author of the message; nil if it is not known. In private that is the owner of the memory.
-	Author *memory.Author
+	Author *memory.Author `json:"author,omitempty"`
 	// Model is the name of the model, which the prompt tells; empty for none.
-	Model string
+	Model string `json:"model,omitempty"`
 	// Shared replaces Settings.Shared; nil keeps it.
-	Shared []string
+	Shared []string `json:"shared_agents,omitempty"`
 	// Directives of a council; see Obey.
-	Directives []string
+	Directives []string `json:"-"`
 	// Blocks that the caller adds to the prompt.
-	Blocks []prompt.Block
+	Blocks []prompt.Block `json:"blocks,omitempty"`
 	// Budget in tokens; 0 means no limit.
-	Budget int
+	Budget int `json:"budget_tokens,omitempty"`
 	// CacheFriendly moves what changes from turn to turn out of the prompt, into a block of the newest message. nil means unless
 	// Settings.OldOrder is set.
-	CacheFriendly *bool
+	CacheFriendly *bool `json:"cache_friendly,omitempty"`
 	// NoTools leaves out the rules for the memory tools.
-	NoTools bool
+	NoTools bool `json:"no_memory_tools,omitempty"`
 	// Standing has Recall and FrameInput begin with the standing instructions and preferences, as a conversation should, and what follows a compaction.
-	Standing bool
+	Standing bool `json:"-"`
 	// NoRecall skips the search, and derived preferences.
-	NoRecall bool
+	NoRecall bool `json:"no_recall,omitempty"`
 	// Shown are the keys of the passages (see [prompt.Memory.Key]) that earlier messages of the conversation are still sent with.
 	// The cache-friendly order does not repeat their texts.
-	Shown []string
+	Shown []string `json:"-"`
 	// Now is the time of the turn; zero means the clock.
-	Now time.Time
+	Now time.Time `json:"ask_time,omitzero"`
 	// Session is the name of the conversation, for the record of turns; may be empty.
-	Session string
+	Session string `json:"session,omitempty"`
 	// Transcript says that the message is in a transcript of Kioku, so that the record of turns contains it too.
-	Transcript bool
+	Transcript bool `json:"-"`
 	// Preview says that the prompt is not sent to a model. It is not recorded.
-	Preview bool
+	Preview bool `json:"-"`
 }
 
 // InGroup reports whether more than one person is assumed to be in the conversation.

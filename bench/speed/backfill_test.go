@@ -15,7 +15,6 @@ import (
 
 	"kioku"
 	"kioku/embed"
-	"kioku/memory"
 )
 
 const (
@@ -133,56 +132,4 @@ func (d *distant) backfill(ctx context.Context, workspace, state string) (took t
 		err = fmt.Errorf("%d of %d chunks were embedded with %d requests", r.Embedded, e.Chunks, d.sent())
 	}
 	return took, err
-}
-
-// idleRequests compares the requests of syncs that find nothing new and of repeated queries, which need none, with those of the
-// first ones.
-func idleRequests(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	workspace := filepath.Join(e.Dir, "workspace")
-	if _, err := writeNotes(ctx, workspace, backfillNotes/10, backfillNoteBytes); err != nil {
-		return 0, 0, err
-	}
-	d := &distant{provider: provider{backfillDims}}
-	m, err := d.open(ctx, workspace, filepath.Join(e.Dir, "state"))
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	var sent [4]float64
-	for i := range sent {
-		before := d.sent()
-		_, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
-		if err == nil {
-			_, err = m.Search(ctx, memory.Query{Text: questions(1)[0]})
-		}
-		if err != nil {
-			return 0, 0, err
-		}
-		sent[i] = float64(d.sent() - before)
-	}
-	return sent[1] + sent[2] + sent[3], sent[0], nil
-}
-
-// windowSize compares the bytes of the windows of a chunk with those of its vector, of a small model.
-func windowSize(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	workspace := filepath.Join(e.Dir, "workspace")
-	if _, err := writeNotes(ctx, workspace, backfillNotes/10, backfillNoteBytes); err != nil {
-		return 0, 0, err
-	}
-	client, err := provider{backfillDims}.client("http://localhost")
-	if err != nil {
-		return 0, 0, err
-	}
-	m, _, err := openIndexed(ctx, kioku.Options{Workspace: workspace, StateDir: filepath.Join(e.Dir, "state"), Embedder: client})
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	db, err := readIndex(ctx, m)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer db.Close()
-	err = db.QueryRowContext(ctx, "SELECT avg(length(codes)) FROM windows").Scan(&ours)
-	return ours, 4 * backfillDims, err
 }

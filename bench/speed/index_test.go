@@ -57,21 +57,6 @@ func indexWords(ctx context.Context, e *Env) (ours, yardstick float64, err error
 	return e.medians(indexRounds, func() error { return b.index(ctx, 0, nil) }, func() error { return b.insertWords(ctx) })
 }
 
-// indexVectors compares a full index with the vectors of a provider that answers at once with the same without vectors and
-// a plain insert of the vectors into vec0.
-func indexVectors(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	b, err := newIndexBench(ctx, e)
-	if err != nil {
-		return 0, 0, err
-	}
-	return e.medians(indexRounds, func() error { return b.index(ctx, vectorDims, nil) }, func() error {
-		if err := b.index(ctx, 0, nil); err != nil {
-			return err
-		}
-		return b.insertVectors(ctx)
-	})
-}
-
 // indexSize compares the size of the database after a full index with vectors, and again after every tenth note was
 // edited, deleted or created, with the size of the texts and their vectors. It returns the worse of the two.
 func indexSize(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
@@ -182,14 +167,6 @@ func (b *indexBench) insertWords(ctx context.Context) error {
 	}
 	return b.withTable(ctx, "CREATE VIRTUAL TABLE bare USING fts5 (text)", func(y yardstick) error {
 		return y.insert(ctx, len(b.chunks), "INSERT INTO bare (text) VALUES (?)", func(i int) []any { return []any{b.chunks[i]} })
-	})
-}
-
-// insertVectors inserts the vector of each chunk into vec0.
-func (b *indexBench) insertVectors(ctx context.Context) error {
-	p := provider{vectorDims}
-	return b.withTable(ctx, createVec0, func(y yardstick) error {
-		return y.insertVec0(ctx, len(b.chunks), func(i int) []float32 { return p.vector(b.chunks[i]) })
 	})
 }
 

@@ -3,14 +3,12 @@ package speed
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -77,15 +75,6 @@ func (p provider) vector(text string) []float32 {
 		addNoise(v, h.Sum64(), 1)
 	}
 	return normalize(v)
-}
-
-// blobOf returns a vector as servers and databases take it: float32, little-endian.
-func blobOf(v []float32) []byte {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
 }
 
 // serve serves p on loopback, for other processes, until stop is called.

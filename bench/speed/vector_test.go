@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/viterin/vek/vek32"
@@ -50,46 +49,6 @@ func readAll(vectors []float32) error {
 	return nil
 }
 
-// exactAgainstVec0 compares the exact search with that of vec0 in a database with the same vectors. It returns an error
-// if the two answers differ.
-func exactAgainstVec0(ctx context.Context, e *Env) (float64, float64, error) {
-	set, cached, err := newVectorSlab(e.Size)
-	if err != nil {
-		return 0, 0, err
-	}
-	db, err := openVec0(ctx, filepath.Join(e.Dir, "vec0.sqlite"), set)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer db.Close()
-	var q []float32
-	var ours []slab.Neighbor
-	return e.medians(vectorRounds,
-		func() (err error) { q = set.query(); ours, err = cached.Exact(q, nearestK, nil); return err },
-		func() error {
-			theirs, err := db.nearestVec0(ctx, q)
-			return errors.Join(err, sameNeighbors(ours, theirs))
-		})
-}
-
-// sameNeighbors returns an error if two lists differ by more than ties.
-func sameNeighbors(a, b []slab.Neighbor) error {
-	const tie = 3e-6 // the error of float32 arithmetic
-	if len(a) != len(b) {
-		return fmt.Errorf("%d neighbours, vec0 has %d", len(a), len(b))
-	}
-	for i := range a {
-		if math.Abs(a[i].Cosine-b[i].Cosine) > tie {
-			return fmt.Errorf("neighbour %d is %+v, vec0 has %+v", i, a[i], b[i])
-		}
-		same := func(n slab.Neighbor) bool { return n.ID == a[i].ID }
-		if a[i].Cosine > b[len(b)-1].Cosine+tie && !slices.ContainsFunc(b, same) {
-			return fmt.Errorf("neighbour %d, %+v, is not found by vec0", i, a[i])
-		}
-	}
-	return nil
-}
-
 // quantizedAgainstReading compares the search over quantized vectors with one sum over the bytes of the vectors. It
 // returns an error if fewer than 99 of 100 neighbours are found.
 func quantizedAgainstReading(_ context.Context, e *Env) (float64, float64, error) {
@@ -130,19 +89,4 @@ func checkRecall(cached *slab.Vectors, set *vectorSet) error {
 		return fmt.Errorf("recall@%d is %.3f, less than 0.99", k, recall)
 	}
 	return nil
-}
-
-// tenthAgainstWhole compares the search of an agent with a tenth of the vectors with that of an agent with all.
-func tenthAgainstWhole(_ context.Context, e *Env) (float64, float64, error) {
-	set, whole, err := newVectorSlab(manyVectors)
-	if err != nil {
-		return 0, 0, err
-	}
-	tenth, err := set.vectors(manyVectors / 10)
-	if err != nil {
-		return 0, 0, err
-	}
-	return e.medians(vectorRounds,
-		func() error { _, err := tenth.Nearest(set.query(), nearestK, nil); return err },
-		func() error { _, err := whole.Nearest(set.query(), nearestK, nil); return err })
 }

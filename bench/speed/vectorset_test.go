@@ -76,9 +76,6 @@ func (s *vectorSet) query() []float32 {
 	return s.queries[s.asked%vectorQueries]
 }
 
-// len returns the number of rows.
-func (s *vectorSet) len() int { return len(s.data) / vectorDims }
-
 // row returns a row.
 func (s *vectorSet) row(i int) []float32 { return s.data[i*vectorDims : (i+1)*vectorDims] }
 

@@ -14,7 +14,6 @@ import (
 
 	"kioku"
 	"kioku/search/analysis"
-	"kioku/store/slab"
 )
 
 // yardstick is a database that does only the least of what Kioku does, on one connection.
@@ -88,47 +87,4 @@ func (y yardstick) match(ctx context.Context, question string) error {
 	for rows.Next() {
 	}
 	return errors.Join(rows.Err(), rows.Close())
-}
-
-// createVec0 creates a table of vectors. A table's definition takes no placeholders; vectorDims is a number.
-var createVec0 = fmt.Sprintf("CREATE VIRTUAL TABLE bare USING vec0 (embedding float[%d] distance_metric=cosine)", vectorDims)
-
-// insertVec0 inserts n vectors with the ids from 1.
-func (y yardstick) insertVec0(ctx context.Context, n int, row func(i int) []float32) error {
-	return y.insert(ctx, n, "INSERT INTO bare (rowid, embedding) VALUES (?, ?)", func(i int) []any {
-		return []any{i + 1, blobOf(row(i))}
-	})
-}
-
-// openVec0 creates a database at path with the vectors of a set.
-func openVec0(ctx context.Context, path string, set *vectorSet) (yardstick, error) {
-	y, err := openYardstick(ctx, path, "_journal_mode=OFF&_sync=0&_cache_size=-64000", "PRAGMA mmap_size = 1073741824", createVec0)
-	if err != nil {
-		return y, err
-	}
-	if err := y.insertVec0(ctx, set.len(), set.row); err != nil {
-		return y, errors.Join(fmt.Errorf("insert into vec0: %w", err), y.Close())
-	}
-	return y, nil
-}
-
-// nearestVec0 returns the neighbours that vec0 finds.
-func (y yardstick) nearestVec0(ctx context.Context, q []float32) ([]slab.Neighbor, error) {
-	rows, err := y.QueryContext(ctx,
-		"SELECT rowid, distance FROM bare WHERE embedding MATCH ? AND k = ? ORDER BY distance", blobOf(q), nearestK)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var near []slab.Neighbor
-	for rows.Next() {
-		var n slab.Neighbor
-		var distance float64
-		if err := rows.Scan(&n.ID, &distance); err != nil {
-			return nil, err
-		}
-		n.Cosine = 1 - distance
-		near = append(near, n)
-	}
-	return near, rows.Err()
 }

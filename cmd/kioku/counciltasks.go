@@ -74,7 +74,7 @@ func (a *app) completeCouncil(cmd *cobra.Command, args []string, begun string, l
 }
 
 func (a *app) councilListCmd() *cobra.Command {
-	req := server.TaskList{}
+	req := engine.Filter{}
 	cmd := councilCall(a, &cobra.Command{
 		Use: "list", Short: "List the tasks of the council, newest first", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 	}, councilReads, ops.List, with(&req), func(p *render.Page, resp []engine.Summary) {
@@ -116,7 +116,7 @@ func (a *app) councilShowCmd() *cobra.Command {
 // completeTasks completes the ids of tasks.
 func (a *app) completeTasks(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return a.completeCouncil(cmd, args, begun, func(ctx context.Context, c *councilClient) (ids []string, err error) {
-		list, err := ops.List.Call(ctx, c.conn, server.TaskList{Limit: 200})
+		list, err := ops.List.Call(ctx, c.conn, engine.Filter{Limit: 200})
 		for _, t := range list {
 			ids = append(ids, t.Task.ID+"\t"+render.CleanLine(t.Task.Title))
 		}

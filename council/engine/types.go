@@ -30,13 +30,14 @@ type Upload struct {
 // Filter of lists. The zero value lists everything that is not archived.
 type Filter struct {
 	// Status lists only these; none lists all.
-	Status []string
+	Status []string `json:"status,omitempty"`
 	// Type lists only tasks or questions.
-	Type string
+	Type string `json:"type,omitempty"`
 	// Limit and Offset of a page; a limit of 0 means 100.
-	Limit, Offset int
+	Limit  int `json:"limit,omitempty"`
+	Offset int `json:"offset,omitempty"`
 	// Archived lists the archive instead.
-	Archived bool
+	Archived bool `json:"archived,omitempty"`
 }
 
 // Summary of a task in a list.

@@ -79,16 +79,7 @@ func (w *lineWriter) Write(line []byte) (int, error) {
 
 // refuse answers what is no request. If the answer cannot be written, the client is gone, which the end of its input shows.
 func (w *lineWriter) refuse(code int, why string) {
-	type wireError struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}
-	answer, _ := json.Marshal(struct { // of strings and numbers
-		Version string    `json:"jsonrpc"`
-		ID      *string   `json:"id"` // null: nobody knows which request it is
-		Error   wireError `json:"error"`
-	}{Version: "2.0", Error: wireError{code, why}})
-	_, _ = w.Write(append(answer, '\n'))
+	_, _ = w.Write(append(rpcError(code, why), '\n'))
 }
 
 // Close does nothing.

@@ -10,40 +10,26 @@ import (
 )
 
 // Derive has what is derived for an agent among the metrics.
-func (m *Metrics) Derive(agent string, d deriver) { m.derivers[agent] = d }
+func (m *Metrics) Derive(agent string, d deriver) { m.derivers[agent] = d.Status }
 
 // deriver tells how much is derived; *derive.Service is one.
 type deriver interface {
 	Status(ctx context.Context) (unit.DeriveStatus, error)
 }
 
-// deriveCollector reads what is derived for agents when somebody asks for the metrics.
-type deriveCollector struct {
-	ctx      context.Context
-	derivers map[string]deriver
+// deriveGauges are the metrics of what is derived for an agent. One whose status cannot be read has none.
+var deriveGauges = []gauge[unit.DeriveStatus]{
+	gaugeOf("kioku_derive_episodes", "Episodes in the index.", func(s unit.DeriveStatus) float64 { return float64(s.Episodes) }),
+	gaugeOf("kioku_derive_pending_episodes", "Episodes that wait for the rules.", func(s unit.DeriveStatus) float64 { return float64(s.Pending) }),
+	gaugeOf("kioku_derive_unread_episodes", "Episodes that wait for the model; it counts the first ones only.", func(s unit.DeriveStatus) float64 { return float64(s.Unextracted) }),
+	gaugeOf("kioku_derive_conflicts", "Conflicts between facts that a person has to settle.", func(s unit.DeriveStatus) float64 { return float64(s.Conflicts) }),
+	gaugeOf("kioku_derive_cached_answers", "Answers of the model in the cache, which are not paid for again.", func(s unit.DeriveStatus) float64 { return float64(s.CachedAnswers) }),
+	gaugeOf("kioku_derive_tokens_today", "Tokens that the model was asked for today.", func(s unit.DeriveStatus) float64 { return float64(s.TokensToday) }),
+	gaugeOf("kioku_derive_calls_today", "Calls of the model today.", func(s unit.DeriveStatus) float64 { return float64(s.CallsToday) }),
+	gaugeOf("kioku_derive_budget_exhausted", "Whether the budget of today is used up.", func(s unit.DeriveStatus) float64 { return truth(s.BudgetExhausted) }),
 }
 
-// deriveGauge describes a metric of what is derived for one agent.
-type deriveGauge struct {
-	desc  *prometheus.Desc
-	value func(unit.DeriveStatus) int
-}
-
-var deriveGauges = []deriveGauge{
-	{perAgent("kioku_derive_episodes", "Episodes in the index."), func(s unit.DeriveStatus) int { return s.Episodes }},
-	{perAgent("kioku_derive_pending_episodes", "Episodes that wait for the rules."), func(s unit.DeriveStatus) int { return s.Pending }},
-	{perAgent("kioku_derive_unread_episodes", "Episodes that wait for the model; it counts the first ones only."), func(s unit.DeriveStatus) int { return s.Unextracted }},
-	{perAgent("kioku_derive_conflicts", "Conflicts between facts that a person has to settle."), func(s unit.DeriveStatus) int { return s.Conflicts }},
-	{perAgent("kioku_derive_cached_answers", "Answers of the model in the cache, which are not paid for again."), func(s unit.DeriveStatus) int { return s.CachedAnswers }},
-	{perAgent("kioku_derive_tokens_today", "Tokens that the model was asked for today."), func(s unit.DeriveStatus) int { return s.TokensToday }},
-	{perAgent("kioku_derive_calls_today", "Calls of the model today."), func(s unit.DeriveStatus) int { return s.CallsToday }},
-	{perAgent("kioku_derive_budget_exhausted", "Whether the budget of today is used up."), func(s unit.DeriveStatus) int {
-		if s.BudgetExhausted {
-			return 1
-		}
-		return 0
-	}},
-}
+var deriveDescs = []*prometheus.Desc{deriveUnitsDesc, deriveJobsDesc, deriveRejectedDesc}
 
 var (
 	deriveUnitsDesc    = perAgent("kioku_derive_units", "Facts, loops and summaries by kind and state.", "kind", "state")
@@ -51,35 +37,9 @@ var (
 	deriveRejectedDesc = perAgent("kioku_derive_rejected_items", "Items in answers of the model that were rejected, by reason.", "reason")
 )
 
-// Describe implements prometheus.Collector.
-func (c deriveCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, g := range deriveGauges {
-		out <- g.desc
-	}
-	for _, d := range []*prometheus.Desc{deriveUnitsDesc, deriveJobsDesc, deriveRejectedDesc} {
-		out <- d
-	}
-}
-
-// Collect implements prometheus.Collector. An agent whose status cannot be read has no metric.
-func (c deriveCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(c.ctx, stateTimeout)
-	defer cancel()
-	for agent, d := range c.derivers {
-		if st, err := d.Status(ctx); err == nil {
-			c.collect(out, agent, st)
-		}
-	}
-}
-
-// collect sends the metrics of one agent.
-func (c deriveCollector) collect(out chan<- prometheus.Metric, agent string, st unit.DeriveStatus) {
-	send := func(d *prometheus.Desc, value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{agent}, labels...)...)
-	}
-	for _, g := range deriveGauges {
-		send(g.desc, float64(g.value(st)))
-	}
+// sendDerived sends the metrics of what is derived that have more labels.
+func sendDerived(out chan<- prometheus.Metric, agent string, st unit.DeriveStatus, _ error) {
+	send := sender(out, agent)
 	for name, n := range st.Units {
 		kind, state, _ := strings.Cut(name, "/")
 		send(deriveUnitsDesc, float64(n), kind, state)

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku/council/engine"
+	"kioku/derive/unit"
 	"kioku/server"
 	"kioku/server/httpapi"
 )
@@ -42,27 +44,23 @@ func (m *Metrics) Handler(conn http.RoundTripper) http.Handler {
 
 // gatherer returns the metrics of some agents, and those of no agent if these are all.
 func (m *Metrics) gatherer(ctx context.Context, agents map[string]bool) prometheus.Gatherer {
-	memories := map[string]Memory{}
-	for id, mem := range m.memories {
-		if agents[id] {
-			memories[id] = mem
-		}
-	}
-	derivers := map[string]deriver{}
-	for id, d := range m.derivers {
-		if agents[id] {
-			derivers[id] = d
-		}
-	}
-	councils := maps.Clone(m.councils)
-	maps.DeleteFunc(councils, func(id string, _ Council) bool { return !agents[id] })
+	memories := reached(m.memories, agents)
 	state := prometheus.NewRegistry()
-	state.MustRegister(stateCollector{ctx, memories}, deriveCollector{ctx, derivers}, councilCollector{ctx, councils})
+	state.MustRegister(stateCollector(ctx, memories),
+		collector[unit.DeriveStatus]{ctx, reached(m.derivers, agents), deriveGauges, deriveDescs, sendDerived},
+		collector[engine.Load]{ctx: ctx, states: reached(m.councils, agents), gauges: councilGauges})
 	all := len(memories) == len(m.memories)
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := prometheus.Gatherers{m.registry, state}.Gather()
 		return visible(families, agents, all), err
 	})
+}
+
+// reached returns the states of some agents.
+func reached[State any](all states[State], agents map[string]bool) states[State] {
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(id string, _ func(context.Context) (State, error)) bool { return !agents[id] })
+	return some
 }
 
 // visible returns the series of some agents, and those of no agent if all is true.

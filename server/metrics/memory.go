@@ -19,7 +19,7 @@ type Memory struct {
 // Agent returns the memory of an agent with its searches counted, and has its state among the metrics.
 func (m *Metrics) Agent(agent string, of server.Memory) Memory {
 	counted := Memory{Memory: of, metrics: m, agent: agent}
-	m.memories[agent] = counted
+	m.memories[agent] = of.Status
 	return counted
 }
 

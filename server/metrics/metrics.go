@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"kioku"
+	"kioku/council/engine"
+	"kioku/derive/unit"
 	"kioku/embed"
 	"kioku/internal/modelhttp"
 	"kioku/memory"
@@ -38,11 +40,11 @@ type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 	// memories are those of the agents that are served.
-	memories map[string]Memory
+	memories states[kioku.Status]
 	// derivers are those of the agents for which something is derived.
-	derivers map[string]deriver
+	derivers states[unit.DeriveStatus]
 	// councils by the agents whose memories contain their decisions.
-	councils map[string]Council
+	councils states[engine.Load]
 
 	calls       *prometheus.CounterVec
 	callSeconds *prometheus.HistogramVec
@@ -76,8 +78,8 @@ var (
 
 // New returns metrics in which nothing is counted yet.
 func New(opt Options) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: map[string]Memory{}, derivers: map[string]deriver{},
-		councils: map[string]Council{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: states[kioku.Status]{}, derivers: states[unit.DeriveStatus]{},
+		councils: states[engine.Load]{}}
 	if m.now == nil {
 		m.now = time.Now
 	}

@@ -14,29 +14,71 @@ import (
 // stateTimeout is the time for the state of all agents.
 const stateTimeout = 5 * time.Second
 
-// stateCollector reads the state of the memories of agents when somebody asks for the metrics.
-type stateCollector struct {
-	ctx      context.Context
-	memories map[string]Memory
-}
-
-// gauge describes a metric of the state of one agent.
-type gauge struct {
+// gauge describes a metric of one agent, as a state tells it.
+type gauge[State any] struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
-	value func(kioku.Status) float64
+	value func(State) float64
 }
 
 func perAgent(name, help string, more ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, append([]string{"agent"}, more...), nil)
 }
 
-func gaugeOf(name, help string, value func(kioku.Status) float64) gauge {
-	return gauge{perAgent(name, help), prometheus.GaugeValue, value}
+func gaugeOf[State any](name, help string, value func(State) float64) gauge[State] {
+	return gauge[State]{perAgent(name, help), prometheus.GaugeValue, value}
 }
 
-func counterOf(name, help string, value func(kioku.Status) float64) gauge {
-	return gauge{perAgent(name, help), prometheus.CounterValue, value}
+func counterOf(name, help string, value func(kioku.Status) float64) gauge[kioku.Status] {
+	return gauge[kioku.Status]{perAgent(name, help), prometheus.CounterValue, value}
+}
+
+// states tell the states of agents, by their ids.
+type states[State any] map[string]func(context.Context) (State, error)
+
+// collector reads the states of agents when somebody asks for the metrics. An agent whose state cannot be read has no metric of it.
+type collector[State any] struct {
+	ctx    context.Context
+	states states[State]
+	gauges []gauge[State]
+	// more are the metrics that read sends; it is told of each agent, and whether its state was read. nil sends nothing.
+	more []*prometheus.Desc
+	read func(out chan<- prometheus.Metric, agent string, st State, err error)
+}
+
+// Describe implements prometheus.Collector.
+func (c collector[State]) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range c.more {
+		out <- d
+	}
+	for _, g := range c.gauges {
+		out <- g.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector[State]) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(c.ctx, stateTimeout)
+	defer cancel()
+	for agent, state := range c.states {
+		st, err := state(ctx)
+		if c.read != nil {
+			c.read(out, agent, st, err)
+		}
+		if err != nil {
+			continue
+		}
+		for _, g := range c.gauges {
+			out <- prometheus.MustNewConstMetric(g.desc, g.kind, g.value(st), agent)
+		}
+	}
+}
+
+// sender returns what sends a gauge of an agent. The labels are those after the agent.
+func sender(out chan<- prometheus.Metric, agent string) func(d *prometheus.Desc, value float64, labels ...string) {
+	return func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{agent}, labels...)...)
+	}
 }
 
 var (
@@ -48,7 +90,8 @@ var (
 	budgetDesc   = prometheus.NewDesc("kioku_memory_budget_bytes", "Maximum memory for the vectors and words of all agents.", nil, nil)
 )
 
-var gauges = []gauge{
+// stateGauges are the metrics of a memory.
+var stateGauges = []gauge[kioku.Status]{
 	gaugeOf("kioku_index_files", "Files in the index.", func(s kioku.Status) float64 { return float64(s.Index.Files) }),
 	gaugeOf("kioku_index_chunks", "Chunks in the index.", func(s kioku.Status) float64 { return float64(s.Index.Chunks) }),
 	gaugeOf("kioku_index_pending_files", "Changed files that are not indexed yet.", func(s kioku.Status) float64 { return float64(s.Index.PendingFiles) }),
@@ -98,43 +141,13 @@ func truth(is bool) float64 {
 	return 0
 }
 
-// Describe implements prometheus.Collector.
-func (c stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{upDesc, watchDesc, providerDesc, degradedDesc, residentDesc, budgetDesc} {
-		out <- d
-	}
-	for _, g := range gauges {
-		out <- g.desc
-	}
-}
-
-// Collect implements prometheus.Collector. An agent whose state cannot be read is not up, and has no other metric.
-func (c stateCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(c.ctx, stateTimeout)
-	defer cancel()
-	var any *kioku.Status
-	for agent, m := range c.memories {
-		st, err := m.Status(ctx)
-		out <- prometheus.MustNewConstMetric(upDesc, prometheus.GaugeValue, truth(err == nil), agent)
-		if err != nil {
-			continue
-		}
-		any = &st
-		collectAgent(out, agent, st)
-	}
-	if any != nil {
-		out <- prometheus.MustNewConstMetric(residentDesc, prometheus.GaugeValue, float64(any.AllResidentBytes))
-		out <- prometheus.MustNewConstMetric(budgetDesc, prometheus.GaugeValue, float64(any.BudgetBytes))
-	}
-}
-
-// collectAgent sends the metrics of one agent.
-func collectAgent(out chan<- prometheus.Metric, agent string, st kioku.Status) {
-	send := func(d *prometheus.Desc, value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{agent}, labels...)...)
-	}
-	for _, g := range gauges {
-		out <- prometheus.MustNewConstMetric(g.desc, g.kind, g.value(st), agent)
+// sendState sends the metrics of a memory that are not about its agent alone, or have more labels. An agent whose state cannot be read is
+// not up.
+func sendState(out chan<- prometheus.Metric, agent string, st kioku.Status, err error) {
+	send := sender(out, agent)
+	send(upDesc, truth(err == nil))
+	if err != nil {
+		return
 	}
 	for _, mode := range []string{indexer.ModeInotify, indexer.ModePolling, indexer.ModeOff} {
 		send(watchDesc, truth(st.Sync.WatchMode == mode), mode)
@@ -149,6 +162,20 @@ func collectAgent(out chan<- prometheus.Metric, agent string, st kioku.Status) {
 			send(degradedDesc, 1, d.Code)
 		}
 	}
+}
+
+// stateCollector returns what collects the metrics of memories, and of the memory that all of them occupy.
+func stateCollector(ctx context.Context, memories states[kioku.Status]) collector[kioku.Status] {
+	shared := false
+	return collector[kioku.Status]{ctx, memories, stateGauges, []*prometheus.Desc{upDesc, watchDesc, providerDesc, degradedDesc, residentDesc, budgetDesc},
+		func(out chan<- prometheus.Metric, agent string, st kioku.Status, err error) {
+			sendState(out, agent, st, err)
+			if err == nil && !shared {
+				shared = true
+				out <- prometheus.MustNewConstMetric(residentDesc, prometheus.GaugeValue, float64(st.AllResidentBytes))
+				out <- prometheus.MustNewConstMetric(budgetDesc, prometheus.GaugeValue, float64(st.BudgetBytes))
+			}
+		}}
 }
 
 // egressCollector reads what was sent to other machines. Hosts are no labels: a download may lead to any.

@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -10,36 +9,6 @@ import (
 )
 
 const second = time.Second
-
-func TestDebounceWaitsForRest(t *testing.T) {
-	t.Parallel()
-	d := newDebounce(1500*time.Millisecond, 10*second)
-	t0 := time.Unix(0, 0)
-	d.touch("a", t0)
-	d.touch("a", t0.Add(second))
-	if got := d.takeDue(t0.Add(2 * second)); got != nil {
-		t.Errorf("due one second after the last change: %q", got)
-	}
-	if got := d.takeDue(t0.Add(2500 * time.Millisecond)); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("due after a rest: %q", got)
-	}
-	if got := d.takeDue(t0.Add(60 * second)); got != nil || !d.wake.IsZero() {
-		t.Errorf("due again: %q", got)
-	}
-}
-
-func TestDebouncePathsAreIndependent(t *testing.T) {
-	t.Parallel()
-	d := newDebounce(1500*time.Millisecond, 10*second)
-	t0 := time.Unix(0, 0)
-	d.touch("quiet", t0)
-	for i := range 4 {
-		d.touch("busy", t0.Add(time.Duration(i)*500*time.Millisecond))
-	}
-	if got := d.takeDue(t0.Add(1500 * time.Millisecond)); !slices.Equal(got, []string{"quiet"}) {
-		t.Errorf("due: %q", got)
-	}
-}
 
 func TestDebounceRefusesTooManyPaths(t *testing.T) {
 	t.Parallel()

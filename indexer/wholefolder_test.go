@@ -34,21 +34,6 @@ func TestScanTakesAWholeFolder(t *testing.T) {
 	}
 }
 
-// A folder that has MEMORY.md or memory/ is read as before: those, USER.md and what is in memory/.
-func TestScanTakesACuratedFolderAsBefore(t *testing.T) {
-	t.Parallel()
-	for _, has := range []string{"MEMORY.md", "memory/a.md"} {
-		t.Run(has, func(t *testing.T) {
-			t.Parallel()
-			f := setup(t, nil)
-			f.writeAll(has, "README.md", "docs/a.md", "USER.md")
-			f.write(".gitignore", "memory\n*.md\n") // notes made for Kioku are often kept out of a repository
-			f.sync()
-			f.holds(has, "USER.md")
-		})
-	}
-}
-
 // Hazard B23: in a whole folder .gitignore is honoured: nested, with negation, from the repository around the folder, and
 // from .git/info/exclude.
 func TestScanHonoursGitignoreInAWholeFolder(t *testing.T) {

@@ -42,23 +42,6 @@ func TestAsksForMore(t *testing.T) {
 	}
 }
 
-// "what did I write last month?", "summary of last month", 先月書いた記事: the notes of that month come, newest first.
-func TestSearchQuestionForAPeriodFindsItsNotes(t *testing.T) {
-	t.Parallel()
-	want := []string{"memory/2026-02-10.md", "memory/2026-02-03.md"}
-	for _, query := range []string{
-		"what did I write last month?", "summary of last month", "summarise last month", "先月書いた記事", "先月のまとめ", "上个月写了什么", "总结上个月",
-	} {
-		got := paths(askLedger(t, memory.Query{Text: query}))
-		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
-			t.Errorf("%s: found %v, want %v first", query, got, want)
-		}
-	}
-	if got := paths(askLedger(t, memory.Query{Text: "what did I write about the roof last month"})); len(got) == 0 || got[0] != "memory/2026-02-10.md" {
-		t.Errorf("found %v", got)
-	}
-}
-
 // A question for a period without notes finds nothing but texts that name this period, and says that no note has such a date.
 func TestSearchQuestionForAPeriodWithoutNotes(t *testing.T) {
 	t.Parallel()

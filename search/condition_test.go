@@ -83,13 +83,3 @@ func TestSearchSaysWhatTheFilterLeavesOut(t *testing.T) {
 		}
 	}
 }
-
-// A filter that leaves nothing says so, not that vectors would help.
-func TestSearchWithAFilterThatLeavesNothingBlamesTheFilter(t *testing.T) {
-	t.Parallel()
-	a, err := New(newFakeStore(notes()...), nil, testOptions()).Search(t.Context(), memory.Query{Text: "database", Filter: memory.Filter{PathPrefix: "nosuch"}})
-	got := degradedBy(a)
-	if err != nil || len(got) != 2 || got[memory.NoMatch] != "The filter leaves no note." || !strings.Contains(got[memory.FilterExcludes], "nosuch") {
-		t.Errorf("%+v, %v", a.Degraded, err)
-	}
-}

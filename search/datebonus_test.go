@@ -65,15 +65,6 @@ func TestDateBonusRanksNamedDayFirst(t *testing.T) {
 	}
 }
 
-func TestDateBonusIsNoFilter(t *testing.T) {
-	t.Parallel()
-	a := askWednesday(t, New(newFakeStore(diary()...), nil, testOptions()), "the kettle of last Friday")
-	i := slices.Index(paths(a), "kettle.md")
-	if i < 0 || a.Hits[i].Trace.DateBonus != 0 {
-		t.Errorf("found %v", paths(a))
-	}
-}
-
 func TestDateBonusOfMonthHidesNoBetterNote(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
@@ -97,29 +88,6 @@ func TestDateBonusOfMonthHidesNoBetterNote(t *testing.T) {
 		if hit.Score != 0.3 {
 			t.Errorf("score %v of a month alone, trace %+v", hit.Score, hit.Trace)
 		}
-	}
-}
-
-func TestDateBonusKeepsMinScore(t *testing.T) {
-	t.Parallel()
-	s := New(newFakeStore(diary()...), nil, testOptions())
-	strict := 0.9
-	a, err := s.Search(t.Context(), memory.Query{Text: "umbrella last Friday", Now: wednesday, MinScore: &strict})
-	if err != nil || len(a.Hits) != 0 {
-		t.Errorf("found %v, %v", paths(a), err)
-	}
-}
-
-func TestDateBonusKeepsFilter(t *testing.T) {
-	t.Parallel()
-	s := New(newFakeStore(diary()...), nil, testOptions())
-	a, err := s.Search(t.Context(), memory.Query{Text: "umbrella last Friday", Now: wednesday, Filter: memory.Filter{PathPrefix: "log"}})
-	if err != nil || len(a.Hits) != 0 {
-		t.Errorf("found %v, %v", paths(a), err)
-	}
-	a, err = s.Search(t.Context(), memory.Query{Text: "kettle last week", Now: wednesday, Filter: memory.Filter{Until: "2024-03-01"}})
-	if err != nil || slices.Contains(paths(a), "memory/2024-03-08.md") {
-		t.Errorf("found %v, %v", paths(a), err)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"kioku/memory"
 )
 
@@ -86,21 +84,6 @@ func TestDecaySkipsEvergreenAndUndated(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Hazard D08: the factor lies in (0,1] and falls with age, whatever the options.
-func TestDecayFactorFallsWithAge(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		age := rapid.Float64Range(0, 1e6).Draw(t, "age")
-		older := age + rapid.Float64Range(0, 1e6).Draw(t, "more")
-		halfLife := time.Duration(rapid.Int64().Draw(t, "half-life"))
-		floor := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, 0.85, 1, math.NaN()})).Draw(t, "floor")
-		young, old := decayFactor(age, halfLife, floor), decayFactor(older, halfLife, floor)
-		if !(young > 0 && young <= 1 && old > 0 && old <= young) {
-			t.Fatalf("%v at %v days, %v at %v days", young, age, old, older)
-		}
-	})
 }
 
 func TestMatchesAnyGlob(t *testing.T) {

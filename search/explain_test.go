@@ -74,25 +74,6 @@ func TestExplainNamesAChunkBeyondThePool(t *testing.T) {
 	}
 }
 
-func TestExplainWithoutAPathExplainsTheAnswer(t *testing.T) {
-	t.Parallel()
-	got, err := New(newFakeStore(notes()...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: "Which green tea?"}, "", 0)
-	if err != nil || got.Outcome != "" || got.Passage != nil {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if diff := cmp.Diff([]string{"green", "tea"}, got.Terms); diff != "" {
-		t.Errorf("terms (-want +got):\n%s", diff)
-	}
-	if len(got.Answer.Hits) == 0 || got.Answer.Hits[0].Trace == nil {
-		t.Fatalf("answer %+v", got.Answer)
-	}
-	for _, share := range got.Answer.Hits[0].Trace.Terms {
-		if share.Count != 1 || !(share.Share > 0) || !(share.IDF > 0) {
-			t.Errorf("share %+v", share)
-		}
-	}
-}
-
 // sharesOf returns the sum of all shares of a trace.
 func sharesOf(tr *memory.Trace) float64 {
 	sum := tr.PairShare + tr.BestPartShare + tr.ChunkShare

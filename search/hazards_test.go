@@ -155,7 +155,7 @@ func TestSearchRefusesBadQueries(t *testing.T) {
 		t.Run(test.field, func(t *testing.T) {
 			_, err := s.Search(t.Context(), test.query)
 			var input *memory.InputError
-			if !errors.As(err, &input) || input.Field != test.field {
+			if !errors.As(err, &input) || input.Field != test.field || (test.query.Text == "") != errors.Is(err, ErrEmptyQuery) {
 				t.Errorf("%.40q: %v, want an InputError of %s", test.query.Text, err, test.field)
 			}
 		})

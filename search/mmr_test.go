@@ -108,23 +108,6 @@ func TestMMRSecondPoolFillsFreeSlots(t *testing.T) {
 	}
 }
 
-func TestJaccard(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		a, b []uint64
-		want float64
-	}{
-		{nil, nil, 0}, {[]uint64{1}, nil, 0}, {[]uint64{1, 2}, []uint64{1, 2}, 1}, {[]uint64{1, 2, 3}, []uint64{2, 3, 4}, 0.5},
-	}
-	for _, test := range tests {
-		t.Run(fmt.Sprint(test.a), func(t *testing.T) {
-			if got := jaccard(test.a, test.b); got != test.want {
-				t.Errorf("jaccard(%v, %v) = %v, want %v", test.a, test.b, got, test.want)
-			}
-		})
-	}
-}
-
 // Hazard D09: MMR terminates, chooses no text twice, begins with the best and always chooses the same, for every
 // lambda and k.
 func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
@@ -159,20 +142,4 @@ func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
 			t.Fatalf("%v, then %v", idsOf(d.chosen), again)
 		}
 	})
-}
-
-// Hazard D05: vectors that are no directions are never compared.
-func TestCosineRefusesInvalidVectors(t *testing.T) {
-	t.Parallel()
-	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	for _, v := range [][]float32{nil, {}, {0, 0}, {nan, 1}, {inf, 1}, {1, 0, 0}} {
-		if cos, ok := cosine(v, []float32{1, 0}); ok {
-			t.Errorf("cosine with %v = %v", v, cos)
-		}
-	}
-	for _, v := range [][]float32{{3, 0}, {math.MaxFloat32, 0}, {1e-40, 0}} {
-		if cos, ok := cosine(v, []float32{1, 0}); !ok || math.Abs(cos-1) > 1e-9 {
-			t.Errorf("cosine with %v = %v, %v, want 1", v, cos, ok)
-		}
-	}
 }

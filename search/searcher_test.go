@@ -130,15 +130,6 @@ func TestSearchBackfillsExactWords(t *testing.T) {
 	}
 }
 
-func TestSearchWeakVectorsWeighLess(t *testing.T) {
-	t.Parallel()
-	e := &fakeEmbedder{vector: []float32{0.5, 0.5, 0.7}, class: embed.Weak}
-	a, err := New(newFakeStore(notes()...), e, testOptions()).Search(t.Context(), memory.Query{Text: "green tea", Explain: true})
-	if err != nil || len(a.Hits) == 0 || a.Hits[0].Trace.VectorWeight != 0.3 || a.Hits[0].Trace.TextWeight != 0.7 {
-		t.Errorf("hits %+v, %v", a.Hits, err)
-	}
-}
-
 func TestSearchUnknownWordsByVectorsOnly(t *testing.T) {
 	t.Parallel()
 	e := &fakeEmbedder{vector: []float32{0, 0.5, -0.5}}

@@ -1,14 +1,11 @@
 package search
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"kioku/memory"
 )
 
 func TestParseTermsDropsStopWords(t *testing.T) {
@@ -135,14 +132,5 @@ func TestWeighKeepsRarestTerms(t *testing.T) {
 		if p[0]+1 != p[1] || q.list[p[0]].term >= q.list[p[1]].term {
 			t.Errorf("pair %v does not point at neighbours", p)
 		}
-	}
-}
-
-func TestErrEmptyQueryIsInputError(t *testing.T) {
-	t.Parallel()
-	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), memory.Query{Text: " \t　\n"})
-	var input *memory.InputError
-	if !errors.Is(err, ErrEmptyQuery) || !errors.As(err, &input) || input.Field != "query" {
-		t.Errorf("err = %v", err)
 	}
 }

@@ -76,15 +76,6 @@ func TestPassageConfidenceIncludesChunk(t *testing.T) {
 	}
 }
 
-func TestIDFIsPositive(t *testing.T) {
-	t.Parallel()
-	for _, c := range [][2]int{{0, 0}, {0, 1}, {1, 1}, {7, 3}, {1, 1000000}} {
-		if got := idf(c[0], c[1]); !(got > 0) || math.IsInf(got, 0) {
-			t.Errorf("idf(%d, %d) = %v", c[0], c[1], got)
-		}
-	}
-}
-
 func TestTextScoreGrowsWith(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("x ", 300)

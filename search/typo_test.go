@@ -29,22 +29,6 @@ func TestEditsAreSymmetric(t *testing.T) {
 	})
 }
 
-func TestEditsAreDistinctAtDistanceOne(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.StringMatching("[a-zäéß]{1,12}").Draw(t, "word")
-		list := edits(word)
-		for _, w := range list {
-			if d := text.Distance(word, w); d != 1 {
-				t.Fatalf("%q is at distance %d of %q", w, d, word)
-			}
-		}
-		if n := len(slices.Compact(slices.Sorted(slices.Values(list)))); n != len(list) {
-			t.Fatalf("%d of %d edits are there twice", len(list)-n, len(list))
-		}
-	})
-}
-
 func TestMayBeMisspeltOnlyLatinWords(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{

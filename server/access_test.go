@@ -131,33 +131,6 @@ func TestTokenIsNeededForACallOverTCP(t *testing.T) {
 	}
 }
 
-func TestTokenWithoutTheRightToWriteOnlyReads(t *testing.T) {
-	t.Parallel()
-	client := kiokuv1.NewMemoryServiceClient(dial(t, onTCP(t, server.Options{
-		Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": &fakeMemory{}},
-		Tokens: openTokens(t, tokenLine("r", "tok-r", "ann", false), tokenLine("w", "tok-w", "[ann, bob]", true)),
-	})))
-	attempts := map[string]func(context.Context, string) error{
-		"append": func(ctx context.Context, agent string) error {
-			_, err := client.MemoryAppend(ctx, &kiokuv1.MemoryAppendRequest{Agent: agent, Text: "x"})
-			return err
-		},
-		"prune": func(ctx context.Context, agent string) error {
-			_, err := last(client.Sync(ctx, &kiokuv1.SyncRequest{Agent: agent, Prune: true}))
-			return err
-		},
-	}
-	for name, attempt := range attempts {
-		t.Run(name, func(t *testing.T) {
-			wantCode(t, attempt(with(t, "tok-r"), "ann"), codes.PermissionDenied)
-			wantCode(t, attempt(with(t, "tok-r"), "bob"), codes.NotFound)
-			wantCode(t, attempt(with(t, "tok-w"), "bob"), codes.OK)
-		})
-	}
-	_, err := last(client.Sync(with(t, "tok-r"), &kiokuv1.SyncRequest{Agent: "ann"}))
-	wantCode(t, err, codes.OK)
-}
-
 func TestUnixSocketNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})

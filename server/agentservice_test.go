@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,38 +31,6 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
-
-func TestAssemblePromptPassesEveryFieldOn(t *testing.T) {
-	t.Parallel()
-	var got sidecar.Turn
-	client := localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{
-		"main": &fakeSidecar{shared: []string{"home"}, assemble: func(turn sidecar.Turn) sidecar.Prompt { got = turn; return sidecar.Prompt{} }},
-		"team": &fakeSidecar{}, "home": &fakeSidecar{},
-	}))
-	yes := true
-	_, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{
-		Agent: "main", Message: "茶はどこ?", Mode: "minimal", Channel: "slack", Group: &yes, Model: "small", SharedAgents: []string{"team"},
-		Blocks: []*kiokuv1.PromptBlock{{Name: "Tasks", Text: "water the plants", Changing: true}}, BudgetTokens: 900, CacheFriendly: &yes,
-		NoMemoryTools: true, NoRecall: true, AskTime: timestamppb.New(time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := sidecar.Turn{
-		Message: "茶はどこ?", Mode: bootstrap.Minimal, Channel: "slack", Group: &yes, Model: "small", Shared: []string{"team"},
-		Blocks: []prompt.Block{{Name: "Tasks", Text: "water the plants", Volatile: true}}, Budget: 900, CacheFriendly: &yes,
-		NoTools: true, NoRecall: true, Now: time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC),
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("turn (-want +got):\n%s", diff)
-	}
-	if _, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main"}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(sidecar.Turn{Shared: []string{"home"}}, got); diff != "" {
-		t.Errorf("turn of an empty request (-want +got):\n%s", diff)
-	}
-}
 
 // recalled is a memory as the sidecar and as the service tell of it.
 func recalled(reason string) (prompt.Memory, *kiokuv1.RecalledMemory) {
@@ -323,18 +290,6 @@ func TestCompactHasMoreTimeThanOtherCalls(t *testing.T) {
 			t.Errorf("the handler had %v, want nearly %v", got, want)
 		}
 	}
-}
-
-func TestCompactThatIsCanceledReturnsCanceled(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	client := agentClient(t, &fakeSidecar{compact: func(inner context.Context, _ session.View, _, _ int) (session.Compaction, error) {
-		cancel()
-		<-inner.Done()
-		return session.Compaction{}, &llm.Error{Kind: llm.KindUnavailable, Message: "gone", Err: errors.Join(inner.Err())}
-	}})
-	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main"})
-	wantCode(t, err, codes.Canceled)
 }
 
 // Check 11: a paused agent gets no prompt until the pause ends, and a directed one gets its directives.

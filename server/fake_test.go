@@ -195,15 +195,6 @@ func agents(m server.Memory) server.Options {
 	return server.Options{Agents: map[string]server.Memory{"main": m}}
 }
 
-// mustServe returns a client of one memory in this process, and what ends it.
-func mustServe(t testing.TB, m server.Memory) (kiokuv1.MemoryServiceClient, func() error) {
-	t.Helper()
-	s, err := server.New(agents(m))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mustLocal(t, s)
-}
 
 // mustLocal returns a client of a server in this process, and what ends it.
 func mustLocal(t testing.TB, s *server.Server) (kiokuv1.MemoryServiceClient, func() error) {

@@ -15,10 +15,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/agent/flush"
-	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
@@ -41,33 +39,6 @@ func begin(t *testing.T, client kiokuv1.AgentServiceClient, messages ...*kiokuv1
 		t.Fatal(err)
 	}
 	return got
-}
-
-func TestCheckFlushPassesEveryFieldOnAndBack(t *testing.T) {
-	t.Parallel()
-	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	car := &fakeSidecar{check: func(session string, v session.View, st flush.State) (sidecar.Check, error) {
-		want := flush.State{Window: 200_000, Projected: 180_000, Bytes: 5 << 30, Overflow: true, Heartbeat: true, Forced: true}
-		if diff := cmp.Diff(want, st); diff != "" || session != "s" || len(v.IDs) != 4 || v.IDs[3] != "d" {
-			t.Errorf("session %q, messages %v, state (-want +got):\n%s", session, v.IDs, diff)
-		}
-		d := flush.Decision{Flush: true, Compact: true, Reason: "full", FlushAt: 176_000, CompactAt: 180_000}
-		return sidecar.Check{Decision: d, Coverage: flush.Coverage{Uncovered: 3, Interrupted: 2, NotBefore: noon, Warnings: []string{"lost"}}}, nil
-	}}
-	client := agentClient(t, car)
-	got, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Messages: talk(),
-		WindowTokens: 200_000, ProjectedTokens: 180_000, TranscriptBytes: 5 << 30, Heartbeat: true, Overflow: true, Forced: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &kiokuv1.CheckFlushResponse{Flush: true, Compact: true, Reason: "full", FlushAtTokens: 176_000, CompactAtTokens: 180_000,
-		UncoveredCount: 5, NextTryTime: timestamppb.New(noon), Warnings: []string{"lost"}}
-	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
-		t.Errorf("answer (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"s"}, car.resumed); diff != "" {
-		t.Errorf("resumed (-want +got):\n%s", diff)
-	}
 }
 
 func TestCheckFlushWritesNothingForACallerThatMayNotWrite(t *testing.T) {

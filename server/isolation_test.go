@@ -3,9 +3,11 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,6 +16,7 @@ import (
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/server/op"
 )
 
 // Hazard C05: with a token for one agent, every operation answers for another as if it were not there, whichever operations there are and
@@ -33,6 +36,39 @@ func TestNoOperationReachesAnotherAgent(t *testing.T) {
 	listed, err := server.Notes.Agents.Call(t.Context(), conn, server.None{})
 	if err != nil || strings.Contains(fmt.Sprint(listed), "bob") || len(listed) != 2 {
 		t.Errorf("agents: %v, %v; want ann and team", listed, err)
+	}
+}
+
+// Hazard C05: every operation on an agent refuses a token that lacks the right which its description names, and no other token; secrets
+// and the removal of files need the right to write.
+func TestOperationsNeedTheRightsThatTheyTell(t *testing.T) {
+	t.Parallel()
+	conn := overHTTP{besideOnTCP(t, server.Options{
+		Agents: map[string]server.Memory{"ann": &fakeMemory{history: noHistory{}}},
+		Tokens: openTokens(t, tokenLine("r", "tok-r", "[ann]", false)),
+	}, map[string]server.Sidecar{"ann": &fakeSidecar{Sidecar: withFlushes(t, t.TempDir(), nil)}}), "tok-r"}
+	check := func(a op.About, refused bool, more map[string]any) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		if a.Stream {
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+		}
+		defer cancel()
+		values := filled("ann")
+		maps.Copy(values, more)
+		if code, told := askAny(ctx, conn, a, values); (code == "PERMISSION_DENIED") != refused {
+			t.Errorf("%s with %v: %s %s", a.Name, more, code, told)
+		}
+	}
+	for _, a := range agentOps() {
+		check(a, a.Right == server.RightWrite, nil)
+		if takes(a, "max_sensitivity") {
+			check(a, true, map[string]any{"max_sensitivity": "secret"})
+		}
+		if takes(a, "prune") {
+			check(a, true, map[string]any{"prune": true})
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -102,41 +101,3 @@ func TestLocalReachesMemoriesBeforeAddSidecars(t *testing.T) {
 		t.Errorf("prune: %v", err)
 	}
 }
-
-func TestBeginFlushNeedsTheRightToWrite(t *testing.T) {
-	t.Parallel()
-	opt := server.Options{Tokens: openTokens(t, tokenLine("r", "tok-r", "main", false))}
-	client := kiokuv1.NewAgentServiceClient(dial(t, besideOnTCP(t, opt, map[string]server.Sidecar{"main": &fakeSidecar{}, "other": &fakeSidecar{}})))
-	for name, attempt := range map[string]func(ctx context.Context, agent string) error{
-		"begin": func(ctx context.Context, agent string) error {
-			_, err := client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: agent})
-			return err
-		},
-		"commit": func(ctx context.Context, agent string) error {
-			_, err := client.CommitFlush(ctx, &kiokuv1.CommitFlushRequest{Agent: agent})
-			return err
-		},
-		"flush": func(ctx context.Context, agent string) error {
-			_, err := client.Flush(ctx, &kiokuv1.FlushRequest{Agent: agent})
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			wantCode(t, attempt(with(t, "tok-r"), "main"), codes.PermissionDenied)
-			wantCode(t, attempt(with(t, "tok-r"), "other"), codes.NotFound)
-		})
-	}
-	for name, err := range map[string]error{
-		"assemble": second(client.AssemblePrompt(with(t, "tok-r"), &kiokuv1.AssemblePromptRequest{Agent: "main"})),
-		"recall":   second(client.Recall(with(t, "tok-r"), &kiokuv1.RecallRequest{Agent: "main"})),
-		"prune":    second(client.Prune(with(t, "tok-r"), &kiokuv1.PruneRequest{Agent: "main"})),
-		"check":    second(client.CheckFlush(with(t, "tok-r"), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s"})),
-		"compact":  second(client.Compact(with(t, "tok-r"), &kiokuv1.CompactRequest{Agent: "main"})),
-	} {
-		if err != nil {
-			t.Errorf("%s with a token that reads: %v", name, err)
-		}
-	}
-}
-
-func second[T any](_ T, err error) error { return err }

@@ -3,11 +3,6 @@ package server_test
 import (
 	"errors"
 	"io"
-	"testing"
-
-	"kioku"
-	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/server"
 
 	"google.golang.org/grpc"
 )
@@ -37,35 +32,4 @@ func last[T any](stream grpc.ServerStreamingClient[T], err error) (*T, error) {
 		return nil, err
 	}
 	return messages[len(messages)-1], nil
-}
-
-func TestLoopbackEndsItsStreams(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, agents(&fakeMemory{events: make(chan kioku.Event)}))
-	client, stop := mustLocal(t, s)
-	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Header(); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	}
-	if _, err := stream.Recv(); err == nil {
-		t.Error("the stream goes on")
-	}
-}
-
-func TestLoopbackMayBeClosedUnused(t *testing.T) {
-	t.Parallel()
-	for range 20 {
-		_, stop := mustLocal(t, newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}))
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -435,25 +435,3 @@ func TestVectorCacheFollowsAChangeOfDimension(t *testing.T) {
 		t.Error("the vectors are not in memory")
 	}
 }
-
-// Words that were loaded while no chunk had a vector do not keep later vectors out.
-func TestVectorCacheTakesTheFirstVectors(t *testing.T) {
-	t.Parallel()
-	s := openWithBudget(t, t.TempDir(), slab.NewBudget(slab.DefaultBudget), false)
-	r := newRand()
-	replace(t, s, testFile("memory/a.md", r, "one", "two"))
-	replace(t, s, gone("memory/a.md"))
-	for n := range 9 { // so that one more is a small change
-		replace(t, s, testFile(fmt.Sprintf("memory/2026-02-0%d.md", n+1), nil, numbered("word", 8)...))
-	}
-	for range 3 {
-		viewCached(t, s, nil)
-	}
-	replace(t, s, testFile("memory/a.md", r, "one", "two"))
-	for range 3 {
-		viewCached(t, s, nil)
-	}
-	if m, err := readMeta(t.Context(), s.current().db.readers); err != nil || m.embedded == 0 || !viewCached(t, s, nil) {
-		t.Errorf("%d chunks with vectors, none in memory, %v", m.embedded, err)
-	}
-}

@@ -204,25 +204,3 @@ func TestLinksTellFilesApartThatDifferByCase(t *testing.T) {
 		t.Errorf("%+v, %v", links, err)
 	}
 }
-
-// In a folder where every file is called index.md, resolving a link takes a look-up, not a comparison with each file.
-func TestLinksAmongFilesOfOneName(t *testing.T) {
-	t.Parallel()
-	const n = 20_000
-	files := newNamedFiles()
-	for i := range n {
-		files.add(fmt.Sprintf("p%d/index.md", i), "Home", nil)
-	}
-	r := linkResolver{named: map[string]*namedFiles{"index": files, "home": files}}
-	for i := range n {
-		from := fmt.Sprintf("p%d/note.md", i)
-		for _, l := range []memory.Link{
-			{From: from, Target: fmt.Sprintf("p%d/index.md", i), Kind: chunker.PathLink},
-			{From: from, Target: "index", Kind: chunker.WikiLink}, {From: from, Target: "Home", Kind: chunker.WikiLink},
-		} {
-			if found, err := r.resolve(t.Context(), l); err != nil || found != fmt.Sprintf("p%d/index.md", i) {
-				t.Fatalf("%+v means %q, %v", l, found, err)
-			}
-		}
-	}
-}

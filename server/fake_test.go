@@ -195,7 +195,6 @@ func agents(m server.Memory) server.Options {
 	return server.Options{Agents: map[string]server.Memory{"main": m}}
 }
 
-
 // mustLocal returns a client of a server in this process, and what ends it.
 func mustLocal(t testing.TB, s *server.Server) (kiokuv1.MemoryServiceClient, func() error) {
 	t.Helper()

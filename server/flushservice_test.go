@@ -2,10 +2,8 @@ package server_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,9 +17,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/sidecar"
 	"kioku/llm"
-	"kioku/llm/echo"
 	"kioku/llm/llmtest"
-	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -110,27 +106,6 @@ func TestBeginFlushWaitsForALockNoLongerThanItsCaller(t *testing.T) {
 	}
 }
 
-func TestCommitFlushOfAnUnfinishedRange(t *testing.T) {
-	t.Parallel()
-	client := flushing(t, t.TempDir(), nil)
-	page := &kiokuv1.ChatMessage{Id: "p", Role: "user", Text: strings.Repeat("The tea is nice. ", 50)}
-	first := begin(t, client, append(talk(), page)...)
-	got, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: first.GetLease(), Unfinished: true,
-		Notes: []*kiokuv1.FlushNote{{Text: "The key is under the mat."}}})
-	want := &kiokuv1.CommitFlushResponse{UncoveredCount: 5, Notes: []*kiokuv1.StoredNote{{Path: "memory/day.md", StartLine: 1}}}
-	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
-		t.Errorf("commit: %v (-want +got):\n%s", err, diff)
-	}
-	rest := begin(t, client, append(talk(), page)...)
-	if all := fmt.Sprint(rest.GetMessages()); rest.GetUncoveredCount() != 1 || !strings.Contains(all, "Saved already") || strings.Contains(all, "nice") {
-		t.Errorf("%d left, shown %s", rest.GetUncoveredCount(), all)
-	}
-	got, err = client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: rest.GetLease(), Unfinished: true})
-	if err != nil || got.GetCoveredCount() != 4 || got.GetWarning() == "" {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 func TestBeginFlushAndCommitFlush(t *testing.T) {
 	t.Parallel()
 	client := flushing(t, t.TempDir(), nil)
@@ -175,23 +150,6 @@ func TestBeginFlushAndCommitFlush(t *testing.T) {
 	wantCode(t, err, codes.Aborted)
 }
 
-func TestFlushStoresWithTheModelOfTheService(t *testing.T) {
-	t.Parallel()
-	client := flushing(t, t.TempDir(), func(o *sidecar.Options) { o.Model = &echo.Model{Tokens: 4000} })
-	var messages []*kiokuv1.ChatMessage
-	for i := range 9 {
-		messages = append(messages, &kiokuv1.ChatMessage{Id: fmt.Sprint(i), Role: "user", Text: fmt.Sprintf("Locker %d is blue. ", i) + strings.Repeat("Is it? ", 400)})
-	}
-	got, err := client.Flush(t.Context(), &kiokuv1.FlushRequest{Agent: "main", Session: "s", Messages: messages})
-	if err != nil || got.GetOutcome() != "done" || got.GetCoveredCount() != 9 || got.GetUncoveredCount() != 0 || len(got.GetNotes()) != 9 {
-		t.Fatalf("%v, %v", got, err)
-	}
-	again, err := client.Flush(t.Context(), &kiokuv1.FlushRequest{Agent: "main", Session: "s", Messages: messages})
-	if err != nil || again.GetOutcome() != "done" || again.GetCoveredCount() != 0 || len(again.GetNotes()) != 0 {
-		t.Errorf("again: %v, %v", again, err)
-	}
-}
-
 // What a provider answered may quote the conversation: it goes to the log only.
 func TestFlushThatFailsDoesNotQuoteTheProvider(t *testing.T) {
 	t.Parallel()
@@ -209,131 +167,6 @@ func TestFlushThatFailsDoesNotQuoteTheProvider(t *testing.T) {
 	}
 	if got, err = client.Flush(t.Context(), req); err != nil || got.GetOutcome() != "skipped" || !strings.Contains(got.GetReason(), "next try") {
 		t.Errorf("at once: %v, %v", got, err)
-	}
-}
-
-// Hazard F06: a client that obeys flush and compact by their names loses nothing, whatever its window, and flushes once for each
-// compaction.
-func TestCheckFlushIsRightByName(t *testing.T) {
-	t.Parallel()
-	for _, window := range []int32{2000, 8000, 24_000, 64_000, 200_000} {
-		t.Run(fmt.Sprint(window), func(t *testing.T) {
-			t.Parallel()
-			store := &noted{}
-			client := flushing(t, t.TempDir(), func(o *sidecar.Options) {
-				o.Model, o.Memories = &echo.Model{Tokens: int(window)}, func(string) memory.Service { return store }
-			})
-			c := obedient{t: t, client: client, window: window, store: store}
-			for i := range 24 {
-				c.turn(fmt.Sprintf("The code of locker %s is blue", string(rune('a'+i))), int(window)/40)
-			}
-			if c.compactions == 0 || c.flushes < c.compactions || c.flushes > c.compactions+1 {
-				t.Errorf("%d flushes and %d compactions", c.flushes, c.compactions)
-			}
-		})
-	}
-}
-
-// obedient is a client that does what CheckFlush says. Its model stores what the service's scripted one would.
-type obedient struct {
-	t                    *testing.T
-	client               kiokuv1.AgentServiceClient
-	window               int32
-	store                *noted
-	messages             []*kiokuv1.ChatMessage
-	facts                []string
-	made                 int
-	flushes, compactions int
-}
-
-func (c *obedient) turn(fact string, words int) {
-	c.t.Helper()
-	c.facts = append(c.facts, fact)
-	c.say("user", fact+". "+strings.Repeat("Is it? ", words))
-	check, err := c.client.CheckFlush(c.t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Messages: c.messages, WindowTokens: c.window})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if check.GetFlush() {
-		c.flushes++
-		c.flush()
-	}
-	if check.GetCompact() {
-		c.compact()
-	}
-	c.say("assistant", "Noted.")
-	have := strings.Join(c.store.texts, "\n")
-	for _, m := range c.messages {
-		have += m.GetText()
-	}
-	for _, fact := range c.facts {
-		if !strings.Contains(have, fact) {
-			c.t.Fatalf("lost %q", fact)
-		}
-	}
-}
-
-func (c *obedient) say(role, text string) {
-	c.made++
-	c.messages = append(c.messages, &kiokuv1.ChatMessage{Id: fmt.Sprint("m", c.made), Role: role, Text: text})
-}
-
-// flush stores the first sentence of each message of the user that it is shown.
-func (c *obedient) flush() {
-	for {
-		begun, err := c.client.BeginFlush(c.t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: c.messages, WindowTokens: c.window})
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		if begun.GetOutcome() == "nothing" {
-			return
-		}
-		var notes []*kiokuv1.FlushNote
-		for _, m := range begun.GetMessages() {
-			if sentence, _, ok := strings.Cut(m.GetText(), ". "); ok && m.GetRole() == "user" {
-				notes = append(notes, &kiokuv1.FlushNote{Text: sentence})
-			}
-		}
-		if _, err := c.client.CommitFlush(c.t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: begun.GetLease(), Notes: notes, Reply: "NO_REPLY"}); err != nil {
-			c.t.Fatal(err)
-		}
-	}
-}
-
-func (c *obedient) compact() {
-	done, err := c.client.Compact(c.t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: c.messages, WindowTokens: c.window})
-	if err != nil || done.GetOutcome() != "compacted" {
-		c.t.Fatalf("%v, %v", done, err)
-	}
-	c.compactions++
-	at := slices.IndexFunc(c.messages, func(m *kiokuv1.ChatMessage) bool { return m.GetId() == done.GetFirstKeptId() })
-	c.messages = append([]*kiokuv1.ChatMessage{done.GetMessage()}, c.messages[at:]...)
-}
-
-// Hazard F06: a compaction drops nothing that is not covered, and says so. Where flushes are impossible it says that.
-func TestCompactOfASessionDropsCoveredMessagesOnly(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	client := flushing(t, folder, func(o *sidecar.Options) { o.Model = &echo.Model{} })
-	req := &kiokuv1.CompactRequest{Agent: "main", Session: "discord:家族#1", Messages: longTalk(), KeepRecentTokens: 1000}
-	got, err := client.Compact(t.Context(), req)
-	if err != nil || got.GetOutcome() != "nothing" || got.GetReason() != "flush first: 41 messages are not covered" {
-		t.Errorf("%v, %v", got, err)
-	}
-	begun := begin(t, client, longTalk()[:11]...)
-	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: begun.GetLease()}); err != nil {
-		t.Fatal(err)
-	}
-	if got, err = client.Compact(t.Context(), req); err != nil || got.GetFirstKeptId() != "m-11" || got.GetReason() != "" {
-		t.Errorf("%v, %v", got, err)
-	}
-	off := flushing(t, folder, func(o *sidecar.Options) { o.Model, o.ReadOnly = &echo.Model{}, true })
-	if got, err = off.Compact(t.Context(), req); err != nil || got.GetOutcome() != "compacted" || got.GetFirstKeptId() == "m-11" || !strings.Contains(got.GetReason(), "read-only") {
-		t.Errorf("%v, %v", got, err)
-	}
-	req.Session = ""
-	if got, err = client.Compact(t.Context(), req); err != nil || got.GetFirstKeptId() == "m-11" {
-		t.Errorf("without a session: %v, %v", got, err)
 	}
 }
 

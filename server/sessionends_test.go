@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -42,19 +41,6 @@ func TestEndSessionKeepsWhatIsNotCovered(t *testing.T) {
 	unknownIDs(t, err) // it has ended
 	_, err = client.EndSession(t.Context(), &kiokuv1.EndSessionRequest{})
 	wantViolation(t, err, "session")
-}
-
-// EndSession with a model stores the notes.
-func TestEndSessionStoresWithTheModelOfTheService(t *testing.T) {
-	t.Parallel()
-	own := &noted{}
-	client := flushing(t, t.TempDir(), func(o *sidecar.Options) {
-		o.Model, o.Memories = &echo.Model{}, func(string) memory.Service { return own }
-	})
-	ended, err := client.EndSession(t.Context(), &kiokuv1.EndSessionRequest{Session: "s", Messages: saidBy("My cat is Miso.")})
-	if err != nil || ended.GetOutcome() != kiokuv1.OutcomeDone || ended.GetCoveredCount() != 1 || len(ended.GetNotes()) != 1 || fmt.Sprint(own.texts) != "[My cat is Miso.]" {
-		t.Errorf("%v, %q, %v", ended, own.texts, err)
-	}
 }
 
 // BeginCompact and CommitCompact: the compaction for the agent's own model. The summary's message is known by its id afterwards.
@@ -216,32 +202,6 @@ func TestLargeSessionsAreKeptAtTheEndOfTheService(t *testing.T) {
 	}
 	if shown != facts {
 		t.Errorf("%d of %d facts are shown", shown, facts)
-	}
-}
-
-// Ends of sessions, at SIGTERM: the messages of very many sessions are on disk within the time that is left to a service.
-func TestManySessionsAreKeptAtTheEndOfTheService(t *testing.T) {
-	t.Parallel()
-	state := t.TempDir()
-	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := serve(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": withFlushes(t, state, nil)}), l)
-	client := kiokuv1.NewAgentServiceClient(dial(t, l.Addr().String()))
-	const sessions = 300
-	for i := range sessions {
-		if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Session: fmt.Sprint(i), Messages: saidBy("My cat is Miso.")}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	begin := time.Now()
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d sessions are kept in %v", sessions, time.Since(begin).Round(time.Millisecond))
-	if spools, _ := filepath.Glob(filepath.Join(state, "agents", "main", "flush", "*.spool.jsonl")); len(spools) != sessions {
-		t.Errorf("%d of %d sessions are on disk", len(spools), sessions)
 	}
 }
 

@@ -1,7 +1,7 @@
 package indexer_test
 
 import (
-	"fmt"
+	"cmp"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,28 +13,60 @@ import (
 	"kioku/memory"
 )
 
-// Hazard C04: only memory files are taken, whatever else lies beside them.
-func TestScanFindsMemoryFilesOnly(t *testing.T) {
+// Hazards B02, B10, B19, B22, C04, K02: a scan takes memory files only, whatever else lies beside them, or of a folder without any all
+// Markdown. It lists what could have been meant, with the reason.
+func TestScanTakes(t *testing.T) {
 	t.Parallel()
-	f := setup(t, nil)
-	for _, p := range []string{
-		"MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.md", "memory/daily/2026-01-02.jsonl",
-		"README.md", "notes/n.md", "memory/x.txt", "memory/.env", "memory/index.db", "memory/deep/2026-01-02.jsonl",
+	deep := strings.Repeat("/d", 50)
+	for name, c := range map[string]struct {
+		opt   func(*indexer.Options)
+		files []string // with their text behind a "=", if it matters
+		takes []string
+		skips map[string]string
+	}{
+		"nothing": {},
+		"memory files": {files: []string{"MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.md", "memory/daily/2026-01-02.jsonl", "README.md", "notes/n.md",
+			"memory/x.txt", "memory/.env", "memory/index.db", "memory/deep/2026-01-02.jsonl"},
+			takes: []string{"MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.md", "memory/daily/2026-01-02.jsonl"}},
+		"beside what editors leave": {files: []string{"memory/note.md", "memory/.note.md.swp", "memory/.note.md.swx", "memory/4913", "memory/note.md~", "memory/#note.md#",
+			"memory/sedAbC123", "memory/note.md.tmp", "memory/.DS_Store", "memory/.hidden.md"}, takes: []string{"memory/note.md"}},
+		"no folders of tools": {files: []string{"memory/a.md", "memory/.git/x.md", "memory/sub/.git/deeper/x.md", "memory/node_modules/x.md", "memory/sub/node_modules/deeper/x.md",
+			"memory/.pnpm-store/x.md", "memory/.venv/x.md", "memory/venv/x.md", "memory/sub/venv/deeper/x.md", "memory/.tox/x.md", "memory/__pycache__/x.md"}, takes: []string{"memory/a.md"}},
+		"no extra path but Markdown": {opt: func(o *indexer.Options) { o.ExtraPaths = []string{"todo.txt"} }, files: []string{"todo.txt"},
+			skips: map[string]string{"todo.txt": "neither a folder nor a Markdown file"}},
+		"odd names": {files: []string{"memory/A.md", "memory/a.md", `memory/q"uote'.md`, "memory/日記.md", "memory/new\nline.md", "memory/esc\x1b[31m.md", "memory/bad\xff.md", "memory/dir\n/x.md"},
+			takes: []string{"memory/A.md", "memory/a.md", `memory/q"uote'.md`, "memory/日記.md"},
+			skips: map[string]string{`memory/new\x0aline.md`: "control character in the name", `memory/esc\x1b[31m.md`: "control character in the name",
+				`memory/bad\xff.md`: "name is not valid UTF-8", `memory/dir\x0a`: "control character in the name"}},
+		"a hundred folders": {files: []string{"memory" + deep + deep + "/d/x.md", "memory" + deep + "/y.md"}, takes: []string{"memory" + deep + "/y.md"},
+			skips: map[string]string{"memory" + deep + deep: "more than 100 folders deep"}},
+		"what an earlier version ignored": {files: []string{"memory/.kiokuignore=a.md\n", "memory/a.md"}, takes: []string{"memory/a.md"},
+			skips: map[string]string{"memory/.kiokuignore": "these files have no effect any more: write its patterns as exclude into .kioku.yaml"}},
+		"a whole folder": {files: []string{"README.md", "USER.md", "Places/Fushimi Inari.md", "a/b/c/d.md", "日記/2026-01-02.md", "x.txt", "a/x.jsonl", "daily/2026-01-02.jsonl",
+			"a/x.markdown", ".git/x.md", ".obsidian/x.md", ".trash/x.md", "a/.hidden/x.md", "a/node_modules/p/README.md", ".x.md"},
+			takes: []string{"README.md", "USER.md", "Places/Fushimi Inari.md", "a/b/c/d.md", "a/x.markdown", "日記/2026-01-02.md"}},
+		"only what is included": {opt: func(o *indexer.Options) { o.Include = []string{"docs/**"} }, files: []string{"README.md", "docs/a.md"}, takes: []string{"docs/a.md"}},
+		"what the folder says": {files: []string{"a.md", "docs/b.md", indexer.SettingsFile + "=exclude: [nothing]\ninclude:\n- \"**/*.md\"\n", "memory/2026-01-01.md"},
+			takes: []string{"a.md", "docs/b.md", "memory/2026-01-01.md"}},
+		"no excluded name in any folder": {opt: func(o *indexer.Options) { o.Exclude = []string{"diary.md", "*.mkd", "private/"} },
+			files: []string{"a.md", "diary.md", "x/diary.md", "x/y/old.mkd", "x/b.md", "private/c.md", "private/d/e.md"}, takes: []string{"a.md", "x/b.md"}},
 	} {
-		f.write(p, "text of "+p)
-	}
-	rep := f.sync()
-	f.holds("MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.md", "memory/daily/2026-01-02.jsonl")
-	if rep.Files != 5 || rep.Chunks != 5 || rep.Skipped != 0 {
-		t.Errorf("report %+v", rep)
-	}
-}
-
-func TestScanOfEmptyWorkspace(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	if rep := f.sync(); rep.Files != 0 || len(rep.Unavailable) != 0 {
-		t.Errorf("report %+v", rep)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t, c.opt)
+			for _, file := range c.files {
+				path, text, _ := strings.Cut(file, "=")
+				f.write(path, cmp.Or(text, "text"))
+			}
+			rep := f.sync()
+			f.holds(c.takes...)
+			for path, reason := range c.skips {
+				f.skips(path, reason)
+			}
+			if rep.Files != len(c.takes) || rep.Skipped != len(c.skips) || len(rep.Unavailable) > 0 {
+				t.Errorf("report %+v", rep)
+			}
+		})
 	}
 }
 
@@ -46,34 +78,6 @@ func TestSyncTakesDateFromName(t *testing.T) {
 	if got := f.index.files["memory/2026-02-28-trip.md"].Date; got != "2026-02-28" {
 		t.Errorf("date %q", got)
 	}
-}
-
-// Hazard B02: what editors leave beside a file is never indexed, nor listed.
-func TestScanIgnoresEditorFiles(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	f.write("memory/note.md", "note")
-	for _, name := range []string{".note.md.swp", ".note.md.swx", "4913", "note.md~", "#note.md#", "sedAbC123", "note.md.tmp", ".DS_Store", ".hidden.md"} {
-		f.write("memory/"+name, "junk")
-	}
-	f.must(os.Symlink("user@host.123:456", f.path("memory/.#note.md")))
-	if rep := f.sync(); rep.Skipped != 0 {
-		t.Errorf("report %+v", rep)
-	}
-	f.holds("memory/note.md")
-}
-
-// Hazard B10: folders of tools are neither entered nor watched.
-func TestScanIgnoresFoldersOfTools(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	f.write("memory/a.md", "a")
-	for _, dir := range []string{".git", "node_modules", ".pnpm-store", ".venv", "venv", ".tox", "__pycache__"} {
-		f.write("memory/"+dir+"/x.md", "x")
-		f.write("memory/sub/"+dir+"/deeper/x.md", "x")
-	}
-	f.sync()
-	f.holds("memory/a.md")
 }
 
 func TestScanNamesExtraPathsByPlace(t *testing.T) {
@@ -111,14 +115,6 @@ func TestScanNamesFilesOnceInFolderAroundWorkspace(t *testing.T) {
 	f.holds("memory/m.md", filepath.Join(filepath.Dir(f.dir), "side.md"))
 }
 
-func TestScanListsExtraPathsThatAreNoMarkdown(t *testing.T) {
-	t.Parallel()
-	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"todo.txt"} })
-	f.write("todo.txt", "x")
-	f.sync()
-	f.skips("todo.txt", "neither a folder nor a Markdown file")
-}
-
 // Hazard B12: a file over the limit is skipped by its size, without being read.
 func TestScanSkipsLargeFiles(t *testing.T) {
 	t.Parallel()
@@ -152,21 +148,6 @@ func TestSyncOfAllKindsOfBytes(t *testing.T) {
 	}
 }
 
-// Hazard B19: names that cannot be passed on are listed in a form that can; all others, odd as they are, stay as they are.
-func TestScanOfOddNames(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	for _, name := range []string{"A.md", "a.md", `q"uote'.md`, "日記.md", "new\nline.md", "esc\x1b[31m.md", "bad\xff.md", "dir\n/x.md"} {
-		f.write("memory/"+name, "x")
-	}
-	f.sync()
-	f.holds("memory/A.md", "memory/a.md", `memory/q"uote'.md`, "memory/日記.md")
-	f.skips(`memory/new\x0aline.md`, "control character in the name")
-	f.skips(`memory/esc\x1b[31m.md`, "control character in the name")
-	f.skips(`memory/bad\xff.md`, "name is not valid UTF-8")
-	f.skips(`memory/dir\x0a`, "control character in the name")
-}
-
 // Hazard B17: pipes, sockets, devices and folders with the name of a memory file are skipped, and hold nothing up.
 func TestScanSkipsSpecialFiles(t *testing.T) {
 	t.Parallel()
@@ -197,7 +178,7 @@ func TestScanListsSymbolicLinks(t *testing.T) {
 	f.must(os.WriteFile(filepath.Join(out, "notes", "secret.md"), []byte("secret"), 0o644))
 	for name, to := range map[string]string{
 		"memory/file.md": filepath.Join(out, "secret.md"), "memory/dir": out, "memory/chain.md": "file.md", "memory/in.md": "a.md",
-		"memory/loop": "loop", "memory/up": "..", "memory/pic.png": "a.md", "memory/dangling": "nowhere",
+		"memory/loop": "loop", "memory/up": "..", "memory/.#note.md": "user@host.123:456", "memory/pic.png": "a.md", "memory/dangling": "nowhere",
 		"linked": out, "way": out,
 	} {
 		f.must(os.Symlink(to, f.path(name)))
@@ -250,26 +231,4 @@ func TestScanSkipsHardLinks(t *testing.T) {
 	f.must(os.Remove(f.path("elsewhere")))
 	f.sync()
 	f.holds("memory/a.md", "memory/hard.md")
-}
-
-func TestScanStopsInDeepFolders(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	deep := "memory" + strings.Repeat("/d", 105)
-	f.write(deep+"/x.md", "x")
-	f.write("memory"+strings.Repeat("/d", 50)+"/y.md", "y")
-	f.sync()
-	f.holds("memory" + strings.Repeat("/d", 50) + "/y.md")
-	f.skips("memory"+strings.Repeat("/d", 100), fmt.Sprintf("more than %d folders deep", 100))
-}
-
-// A file of patterns of an earlier version hides nothing, and says so.
-func TestScanNamesAFormerIgnoreFile(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	f.write("memory/.kiokuignore", "a.md\n")
-	f.write("memory/a.md", "x")
-	f.sync()
-	f.holds("memory/a.md")
-	f.skips("memory/.kiokuignore", "these files have no effect any more: write its patterns as exclude into .kioku.yaml")
 }

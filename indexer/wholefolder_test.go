@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"kioku/indexer"
-	"kioku/memory"
 )
 
 // writeAll writes files with their path as text.
@@ -17,20 +16,6 @@ func (f *fixture) writeAll(paths ...string) {
 	f.Helper()
 	for _, p := range paths {
 		f.write(p, "text of "+p)
-	}
-}
-
-// Hazards B22, K02: a folder without MEMORY.md and memory/ is indexed whole; .git, node_modules, .obsidian, .trash and hidden folders are left out.
-func TestScanTakesAWholeFolder(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	f.writeAll("README.md", "USER.md", "Places/Fushimi Inari.md", "a/b/c/d.md", "日記/2026-01-02.md",
-		"x.txt", "a/x.jsonl", "daily/2026-01-02.jsonl", "a/x.markdown",
-		".git/x.md", ".obsidian/x.md", ".trash/x.md", "a/.hidden/x.md", "a/node_modules/p/README.md", ".x.md")
-	f.sync()
-	f.holds("README.md", "USER.md", "Places/Fushimi Inari.md", "a/b/c/d.md", "a/x.markdown", "日記/2026-01-02.md")
-	if got := f.index.files["README.md"].Source; got != memory.SourceMemory {
-		t.Errorf("source %q", got)
 	}
 }
 
@@ -114,15 +99,6 @@ func TestScanIncludesAndExcludes(t *testing.T) {
 	}
 }
 
-// With Include and no MEMORY.md, only what is included is indexed, not the whole folder.
-func TestScanIncludesOnlyWhatIsAskedFor(t *testing.T) {
-	t.Parallel()
-	f := setup(t, func(o *indexer.Options) { o.Include = []string{"docs/**"} })
-	f.writeAll("README.md", "docs/a.md")
-	f.sync()
-	f.holds("docs/a.md")
-}
-
 // Hazard B22: transcripts and the folder of the index are never included by a glob.
 func TestScanOfAWholeFolderLeavesPrivateFolders(t *testing.T) {
 	t.Parallel()
@@ -138,17 +114,6 @@ func TestScanOfAWholeFolderLeavesPrivateFolders(t *testing.T) {
 			t.Errorf("Owns(%q)", p)
 		}
 	}
-}
-
-// The globs in the settings file of a folder apply if the options have none, so a whole folder stays whole when memory/ is made.
-func TestScanReadsRecordedGlobs(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	f.writeAll("a.md", "docs/b.md")
-	f.write(indexer.SettingsFile, "exclude: [nothing]\ninclude:\n- \"**/*.md\"\n")
-	f.writeAll("memory/2026-01-01.md")
-	f.sync()
-	f.holds("a.md", "docs/b.md", "memory/2026-01-01.md")
 }
 
 func TestParseInclude(t *testing.T) {
@@ -349,13 +314,4 @@ func TestScanLeavesOutCopiesOfConflicts(t *testing.T) {
 	f.must(os.Remove(f.path("memory/router.md")))
 	f.sync()
 	f.holds(conflict, "memory/alone (conflicted copy 2026-01-22).md", "memory/logseq/notes.md")
-}
-
-// Hazard C04: a name that is excluded is excluded in every folder, and a folder with a slash behind it as without.
-func TestScanExcludesNamesInEveryFolder(t *testing.T) {
-	t.Parallel()
-	f := setup(t, func(o *indexer.Options) { o.Exclude = []string{"diary.md", "*.mkd", "private/"} })
-	f.writeAll("a.md", "diary.md", "x/diary.md", "x/y/old.mkd", "x/b.md", "private/c.md", "private/d/e.md")
-	f.sync()
-	f.holds("a.md", "x/b.md")
 }

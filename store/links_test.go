@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -115,44 +114,6 @@ func TestLinksTellFilesOfOtherSpellingApart(t *testing.T) {
 	}
 }
 
-// Links and backlinks come with their lines. A note that appears later is found by links that are older.
-func TestLinksOfAFileAndToIt(t *testing.T) {
-	t.Parallel()
-	s := openTestStore(t, t.TempDir())
-	replace(t, s,
-		linkFile("index.md", "", nil, pathLink(3, "notes/tea.md"), wikiLink(4, "Tea"), wikiLink(4, "Coffee"), pathLink(5, "index.md")),
-		linkFile("notes/cup.md", "", nil, chunker.Link{Line: 9, Text: "how to", Target: "tea", Kind: chunker.EmbedLink}),
-		linkFile("notes/other.md", "", nil, wikiLink(1, "other/tea")))
-	before, err := s.Links(t.Context(), "index.md")
-	if err != nil || before.Out[0].To != "" {
-		t.Fatalf("%+v, %v", before, err)
-	}
-	replace(t, s, linkFile("notes/tea.md", "Tea", nil, wikiLink(2, "cup")))
-	want := memory.Links{
-		Path: "notes/tea.md",
-		Out:  []memory.Link{{From: "notes/tea.md", Line: 2, Text: "cup", Target: "cup", To: "notes/cup.md", Kind: "wiki"}},
-		In: []memory.Link{
-			{From: "index.md", Line: 3, Text: "notes/tea.md", Target: "notes/tea.md", To: "notes/tea.md", Kind: "path"},
-			{From: "index.md", Line: 4, Text: "Tea", Target: "Tea", To: "notes/tea.md", Kind: "wiki"},
-			{From: "notes/cup.md", Line: 9, Text: "how to", Target: "tea", To: "notes/tea.md", Kind: "embed"},
-		},
-	}
-	for _, name := range []string{"notes/tea.md", "notes/tea", "tea", "Tea"} {
-		got, err := s.Links(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	for _, name := range []string{"nothing.md", "", "ea", "notes/"} {
-		if _, err := s.Links(t.Context(), name); !errors.Is(err, memory.ErrNotFound) {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
 // `kioku ls` lists what is indexed with dates, titles, tags and chunks, page by page in the order of the paths.
 func TestListReturnsFilesPageByPage(t *testing.T) {
 	t.Parallel()
@@ -182,25 +143,5 @@ func TestListReturnsFilesPageByPage(t *testing.T) {
 	some, err := s.List(t.Context(), memory.FileQuery{Limit: 9, Filter: memory.Filter{PathPrefix: "m", Since: "2026-01-20"}}, func(p string) bool { return p != "b.md" })
 	if diff := cmp.Diff(memory.FileList{Files: []memory.File{day}, Total: 1}, some); diff != "" || err != nil {
 		t.Errorf("selected: %v (-want +got):\n%s", err, diff)
-	}
-}
-
-// Files whose paths differ only by case, or by the composition of a letter, are told apart by a path that is written exactly.
-func TestLinksTellFilesApartThatDifferByCase(t *testing.T) {
-	t.Parallel()
-	s := openTestStore(t, t.TempDir())
-	replace(t, s,
-		linkFile("A.md", "", nil, wikiLink(1, "x")), linkFile("a.md", "", nil, wikiLink(1, "y")),
-		linkFile("Caf\u00e9.md", "", nil, wikiLink(1, "x")), linkFile("Cafe\u0301.md", "", nil, wikiLink(1, "y")),
-		linkFile("from.md", "", nil, wikiLink(1, "a"), wikiLink(2, "A")),
-	)
-	for path, target := range map[string]string{"A.md": "x", "a.md": "y", "Caf\u00e9.md": "x", "Cafe\u0301.md": "y", "a": "y"} {
-		links, err := s.Links(t.Context(), path)
-		if err != nil || len(links.Out) != 1 || links.Out[0].Target != target {
-			t.Errorf("%q: %+v, %v", path, links, err)
-		}
-	}
-	if links, err := s.Links(t.Context(), "a.md"); err != nil || len(links.In) != 1 || links.In[0].Line != 1 {
-		t.Errorf("%+v, %v", links, err)
 	}
 }

@@ -31,21 +31,14 @@ type Limits struct {
 	Burst int
 }
 
-// DefaultLimits returns the limits of a server that nobody configured. Searches stays 0: it depends on the machine.
-func DefaultLimits() Limits {
-	return Limits{Waiting: 256, Bytes: 128 << 20, Connections: 1024, RequestsPerSecond: 2000, Burst: 10_000}
-}
-
 // cores is the number of cores that the process may use. A program may run more threads later.
 var cores = runtime.GOMAXPROCS(0)
 
 // withDefaults fills in what is not set.
 func (l Limits) withDefaults() Limits {
-	d := DefaultLimits()
 	return Limits{
-		Searches: cmp.Or(l.Searches, cores), Waiting: cmp.Or(l.Waiting, d.Waiting),
-		Bytes: cmp.Or(l.Bytes, d.Bytes), Connections: cmp.Or(l.Connections, d.Connections),
-		RequestsPerSecond: cmp.Or(l.RequestsPerSecond, d.RequestsPerSecond), Burst: cmp.Or(l.Burst, d.Burst),
+		Searches: cmp.Or(l.Searches, cores), Waiting: cmp.Or(l.Waiting, 256), Bytes: cmp.Or(l.Bytes, 128<<20), Connections: cmp.Or(l.Connections, 1024),
+		RequestsPerSecond: cmp.Or(l.RequestsPerSecond, 2000), Burst: cmp.Or(l.Burst, 10_000),
 	}
 }
 

@@ -279,16 +279,12 @@ func TestCompactHasMoreTimeThanOtherCalls(t *testing.T) {
 			return session.Compaction{}, ctx.Err()
 		},
 	}
-	for want, opt := range map[time.Duration]server.Options{
-		10 * time.Minute: {SearchTimeout: time.Nanosecond}, time.Hour: {SearchTimeout: time.Nanosecond, CompactTimeout: time.Hour},
-	} {
-		client := localAgents(t, beside(t, opt, map[string]server.Sidecar{"main": car}))
-		if _, err := client.Compact(context.Background(), &kiokuv1.CompactRequest{Agent: "main"}); err != nil {
-			t.Fatal(err)
-		}
-		if got := <-left; got > want || got < want-time.Minute {
-			t.Errorf("the handler had %v, want nearly %v", got, want)
-		}
+	client := localAgents(t, beside(t, server.Options{SearchTimeout: time.Nanosecond}, map[string]server.Sidecar{"main": car}))
+	if _, err := client.Compact(context.Background(), &kiokuv1.CompactRequest{Agent: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-left; got > 10*time.Minute || got < 9*time.Minute {
+		t.Errorf("the handler had %v", got)
 	}
 }
 

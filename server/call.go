@@ -89,7 +89,7 @@ func (s *Server) timeout(method string) time.Duration {
 	switch method {
 	case NotesThen.Search.Name, // which may make an index first
 		Council.Solo.Name, Council.Doctor.Name, Beside.Compact.Name, Beside.Flush.Name, Beside.EndSession.Name:
-		return s.opt.CompactTimeout
+		return max(s.opt.SearchTimeout, modelTimeout)
 	}
 	return s.opt.SearchTimeout
 }

@@ -39,7 +39,7 @@ func (s *Server) newHTTP() *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(httpLog{s.opt.Log}, "", 0),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: int(s.opt.MaxStreams), MaxReceiveBufferPerStream: 64 << 10, MaxReceiveBufferPerConnection: 1 << 20,
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: 64 << 10, MaxReceiveBufferPerConnection: 1 << 20,
 		},
 		Protocols: &http.Protocols{},
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {

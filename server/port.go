@@ -97,7 +97,7 @@ func (p *port) learn(ctx context.Context, c *connection) (_ *sniffed, isGRPC boo
 	if err != nil {
 		return nil, false, err
 	}
-	isGRPC, all, err := sniff(conn, p.server.opt.MaxStreams)
+	isGRPC, all, err := sniff(conn, maxStreams)
 	if err != nil {
 		return nil, false, err
 	}

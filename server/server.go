@@ -84,12 +84,8 @@ type Options struct {
 
 	// SearchTimeout is the deadline of a unary call without one; 0 means 10 s.
 	SearchTimeout time.Duration
-	// CompactTimeout replaces SearchTimeout for Compact, which waits for a model; 0 means 10 minutes.
-	CompactTimeout time.Duration
 	// Grace is the time for running calls to finish after the context of Serve is done; 0 means 10 s.
 	Grace time.Duration
-	// MaxStreams is the maximum number of concurrent calls on one connection; 0 means 128.
-	MaxStreams uint32
 	// Hosts are the names for which HTTP is answered beside localhost, addresses, and the names of a certificate: those under
 	// which a proxy or other machines reach the server. A name may have a port.
 	Hosts []string
@@ -152,9 +148,7 @@ func New(opt Options) (*Server, error) {
 		}
 	}
 	opt.SearchTimeout = cmp.Or(opt.SearchTimeout, 10*time.Second)
-	opt.CompactTimeout = cmp.Or(opt.CompactTimeout, 10*time.Minute)
 	opt.Grace = cmp.Or(opt.Grace, 10*time.Second)
-	opt.MaxStreams = cmp.Or(opt.MaxStreams, 128)
 	opt.Location = cmp.Or(opt.Location, time.Local)
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	opt.Limits = opt.Limits.withDefaults()
@@ -285,8 +279,14 @@ func (s *Server) drainHTTP(h *http.Server) {
 	}
 }
 
-// maxMessage is the maximum size of a message in bytes, in either direction.
-const maxMessage = 4 << 20
+const (
+	// maxMessage is the maximum size of a message in bytes, in either direction.
+	maxMessage = 4 << 20
+	// maxStreams is the maximum number of concurrent calls on one connection.
+	maxStreams = 128
+	// modelTimeout is the deadline of calls that wait for a model, for callers that set none.
+	modelTimeout = 10 * time.Minute
+)
 
 // newGRPC returns a gRPC server for the calls that arrive on l.
 func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
@@ -296,7 +296,7 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 	}
 	opts := append([]grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxConcurrentStreams(s.opt.MaxStreams),
+		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
 		grpc.MaxHeaderListSize(maxHeader),

@@ -97,7 +97,7 @@ func (p *port) learn(ctx context.Context, c *connection) (_ *sniffed, isGRPC boo
 	if err != nil {
 		return nil, false, err
 	}
-	isGRPC, all, err := sniff(conn, maxStreams)
+	isGRPC, all, err := sniff(conn)
 	if err != nil {
 		return nil, false, err
 	}

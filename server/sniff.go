@@ -28,13 +28,13 @@ const (
 // sniff reads the first bytes of a connection and reports whether its client speaks gRPC; otherwise it speaks HTTP. It returns
 // a reader of all that the client sends, from its first byte on. The caller sets a deadline for the first bytes, and sniff
 // leaves the connection without one. gRPC is HTTP/2 with a content type of its own, so that the first request tells.
-func sniff(conn net.Conn, maxStreams uint32) (grpc bool, all io.Reader, err error) {
+func sniff(conn net.Conn) (grpc bool, all io.Reader, err error) {
 	r := bufio.NewReader(conn)
 	all = r
 	if h2, err := hasPreface(r); err != nil {
 		return false, nil, err
 	} else if h2 {
-		if grpc, all, err = sniffHTTP2(conn, r, maxStreams); err != nil {
+		if grpc, all, err = sniffHTTP2(conn, r); err != nil {
 			return false, nil, err
 		}
 	}
@@ -73,7 +73,7 @@ func (s *sentBytes) Write(p []byte) (int, error) {
 // sniffHTTP2 is sniff for a client that speaks HTTP/2. Many clients of gRPC make no request before they have the settings of
 // the server, so it sends settings. Whoever takes over the connection sends its own; the acknowledgement of the first ones is
 // not for it.
-func sniffHTTP2(conn net.Conn, r *bufio.Reader, maxStreams uint32) (bool, io.Reader, error) {
+func sniffHTTP2(conn net.Conn, r *bufio.Reader) (bool, io.Reader, error) {
 	var record sentBytes
 	tee := io.TeeReader(r, &record)
 	if _, err := io.CopyN(io.Discard, tee, int64(len(http2.ClientPreface))); err != nil {

@@ -82,7 +82,7 @@ func TestSniffReturnsAllThatWasSent(t *testing.T) {
 		{"late acknowledgement", late.Bytes(), after.Bytes(), true},
 	} {
 		for _, slow := range []bool{false, true} {
-			isGRPC, all, err := sniff(sends(c.sent, slow), 100)
+			isGRPC, all, err := sniff(sends(c.sent, slow))
 			if err != nil || isGRPC != c.grpc {
 				t.Errorf("%s: gRPC %v, %v", c.name, isGRPC, err)
 				continue
@@ -120,7 +120,7 @@ func TestSniffBoundsWhatItReads(t *testing.T) {
 				c.more(f)
 			}
 		}))
-		_, _, err := sniff(sentConn{Reader: sent}, 100)
+		_, _, err := sniff(sentConn{Reader: sent})
 		if read := int(sent.Size()) - sent.Len(); err == nil || read > maxSniffed+64<<10 {
 			t.Errorf("%s: %d of %d bytes are read, %v", name, read, sent.Size(), err)
 		}
@@ -133,7 +133,7 @@ func FuzzSniff(f *testing.F) {
 	f.Add(frames(f, "application/grpc", nil))
 	f.Add(frames(f, "text/html", func(f *http2.Framer) { f.WriteSettingsAck(); f.WritePing(false, [8]byte{}) }))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		isGRPC, all, err := sniff(sends(sent, false), 100)
+		isGRPC, all, err := sniff(sends(sent, false))
 		if err != nil {
 			return
 		}

@@ -164,7 +164,7 @@ func TestDimensionChangeUnderTheSameModelName(t *testing.T) {
 	}
 }
 
-// Hazard E12: without a network a memory starts, takes notes and finds them by their words. What has no vector is on disk, so
+// Hazards D10, E12: without a network a memory starts, takes notes and finds them by their words. What has no vector is on disk, so
 // that another process, which has a network, catches up.
 func TestStartWithoutANetwork(t *testing.T) {
 	p := newSwitched()
@@ -177,6 +177,9 @@ func TestStartWithoutANetwork(t *testing.T) {
 			t.Errorf("round %d: %+v, %v", round, r, err)
 		}
 		ask(t, m, memory.ModeKeyword, memory.ProviderDown)
+		if st, err := m.Status(t.Context()); err != nil || !hasCode(st.Degraded, memory.ProviderDown) || st.Health.Healthy {
+			t.Errorf("round %d: status %+v, %v", round, st, err)
+		}
 		note := fmt.Sprintf("The zeppelin number %d lands on the roof.", round)
 		if _, err := m.Append(t.Context(), memory.Note{Text: note}); err != nil {
 			t.Fatal(err)

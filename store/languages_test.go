@@ -7,9 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/memory"
 	"kioku/search"
-	"kioku/search/analysis"
 )
 
 const (
@@ -60,23 +58,5 @@ func TestIndexStoresLanguageOfEachChunk(t *testing.T) {
 	replace(t, s, gone("memory/b.md"), gone("memory/c.md"))
 	if languages, _ := indexed(t, s); len(languages) != 0 {
 		t.Errorf("languages of removed files stay: %v", languages)
-	}
-}
-
-// The words of a chunk are the stems of its language.
-func TestMatchFindsStemsOfTheLanguage(t *testing.T) {
-	t.Parallel()
-	s := openTestStore(t, t.TempDir())
-	replace(t, s, testFile("memory/b.md", nil, spanishText))
-	term := analysis.ChunkTerms(analysis.Chunk{Language: analysis.Spanish, Text: "reembolsen"})
-	err := s.View(t.Context(), false, func(r search.Reader) error {
-		ids, err := r.Match(t.Context(), search.Terms{Any: term}, memory.Filter{}, 10)
-		if len(ids) != 1 {
-			t.Errorf("%v finds %v", term, ids)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }

@@ -161,7 +161,7 @@ func (e *Engine) askApproval(ctx context.Context, r council.ActionRequest, end t
 		return err
 	}
 	q := member.Question{Member: e.set.WithRole(council.RoleApprover, r.RequestedBy), Phase: member.PhaseAction, Task: s.Task, Decision: s.Decision, Action: &r}
-	_, err = e.askVerdict(ctx, actionOf(r), aside{activity: council.ActivityRebuilding, deadline: end, q: q}, func(v council.Verdict) error {
+	_, err = e.askVerdict(ctx, actionOf(r), asked{activity: council.ActivityRebuilding, deadline: end, q: q}, func(v council.Verdict) error {
 		var now council.ActionRequest
 		if err := e.f.Read(actionOf(r).rel, &now); err != nil || now.Status != council.ActionPending {
 			return err // somebody was faster

@@ -24,27 +24,113 @@ func (e *Engine) start(ctx context.Context, s *flow.Snapshot, pos flow.Position,
 	if e.busy(s.ID) {
 		return false, nil
 	}
-	turn := council.Turn{Member: a.Member, Phase: phaseOf(a), StartedAt: e.now(), LeaseUntil: a.Deadline}
-	if a.Kind != flow.Note {
-		var old council.Turn
-		if err := e.f.Read(turnPath(s.ID, a), &old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, err
-		}
-		turn.Attempt, turn.Calls, turn.Failures, turn.Usage = old.Attempt+1, old.Calls, old.Failures, old.Usage
-		if err := e.f.Write(turnPath(s.ID, a), turn); err != nil {
-			return false, err
-		}
-	}
+	mode := ""
 	if a.Kind == flow.Execute {
-		begun := council.Started{Cycle: a.Cycle, Attempt: a.Attempt, Mode: s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set), Executor: a.Member, StartedAt: e.now()}
+		mode = s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set)
+		begun := council.Started{Cycle: a.Cycle, Attempt: a.Attempt, Mode: mode, Executor: a.Member, StartedAt: e.now()}
 		if err := e.publish(stepPath(s.ID, "exec", a), begun); err != nil {
 			return false, err
 		}
 	}
-	e.job(ctx, a.Key(), job{task: s.ID, member: a.Member, phase: turn.Phase, round: a.Round}, activityOf(a.Kind), a.Deadline, func(ctx context.Context) func() error {
-		return e.run(ctx, s, pos, a, turn)
+	j := job{task: s.ID, member: a.Member, phase: phaseOf(a), round: a.Round}
+	switch {
+	case a.Kind == flow.Note:
+		e.job(ctx, a.Key(), j, activityOf(a.Kind), a.Deadline, func(ctx context.Context) func() error {
+			noted := e.noteAll(ctx, s, pos)
+			return func() error {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return e.publish(fmt.Sprintf("%s/noted_%d.json", folder.TaskDir(s.ID), a.Cycle), noted)
+			}
+		})
+		return true, nil
+	case mode == council.ModeCommand:
+		e.job(ctx, a.Key(), j, activityOf(a.Kind), a.Deadline, func(ctx context.Context) func() error {
+			result, done := e.runCommand(ctx, s, a)
+			return func() error {
+				if !done {
+					return nil
+				}
+				return e.publish(stepPath(s.ID, "result", a), result)
+			}
+		})
+		return true, nil
+	}
+	t := asked{
+		key: a.Key(), task: s.ID, turn: turnPath(s.ID, a), activity: activityOf(a.Kind), deadline: a.Deadline,
+		q:        member.Question{Member: a.Member, Phase: phaseOf(a), Round: a.Round},
+		complete: func(ctx context.Context, q *member.Question) { *q = e.question(ctx, s, pos, a) },
+		take:     func(turn *council.Turn, r member.Reply) error { return e.take(s, a, turn, r) },
+	}
+	if a.Kind == flow.AskBallot {
+		t.late = func() bool { return e.late(s.ID, a) }
+	}
+	return true, e.askTurn(ctx, t)
+}
+
+// asked is a turn of a member.
+type asked struct {
+	// key of the job, and task that it counts for.
+	key, task string
+	// turn is the file that counts its calls.
+	turn     string
+	activity string
+	deadline time.Time
+	// q is what the member is asked. complete adds what takes time, without the lock.
+	q        member.Question
+	complete func(ctx context.Context, q *member.Question)
+	// late reports whether a vote has come too late; nil for what is no vote. Who fails to vote abstains.
+	late func() bool
+	// take writes an answer down, with the lock. An *Abstention is one that cannot be used.
+	take func(turn *council.Turn, r member.Reply) error
+}
+
+// askTurn asks a member. Its calls are counted across crashes.
+func (e *Engine) askTurn(ctx context.Context, a asked) error {
+	var old council.Turn
+	if err := e.f.Read(a.turn, &old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	turn := council.Turn{Member: a.q.Member, Phase: a.q.Phase, StartedAt: e.now(), LeaseUntil: a.deadline,
+		Attempt: old.Attempt + 1, Calls: old.Calls, Failures: old.Failures, Usage: old.Usage}
+	if err := e.f.Write(a.turn, turn); err != nil {
+		return err
+	}
+	e.job(ctx, a.key, job{task: a.task, member: turn.Member, phase: turn.Phase, round: a.q.Round}, a.activity, a.deadline, func(ctx context.Context) func() error {
+		q := a.q
+		a.complete(ctx, &q)
+		q.Counting = func() error { return e.count(a.turn, &turn) }
+		reply, err := e.ask(ctx, q)
+		return func() error { return e.endTurn(ctx, a, &turn, reply, err) }
 	})
-	return true, nil
+	return nil
+}
+
+// endTurn writes down what came of a turn.
+func (e *Engine) endTurn(ctx context.Context, a asked, turn *council.Turn, reply member.Reply, err error) error {
+	if a.late != nil && a.late() {
+		e.log(turn.Member, "warn", a.task, turn.Phase, "the ballot came after the end of the turn and does not count")
+		return nil
+	}
+	turn.Calls = max(turn.Calls, reply.Calls)
+	if err == nil {
+		err = a.take(turn, reply)
+	}
+	kind := member.KindOf(err)
+	switch {
+	case err == nil, kind == "" && ctx.Err() != nil: // what ends with the engine is asked again
+		return nil
+	case kind == "":
+		return err
+	}
+	turn.Failures++
+	turn.Usage, turn.Reason = turn.Usage.Plus(reply.Usage), err.Error()
+	if a.late != nil {
+		turn.Abstained = kind
+	}
+	e.log(turn.Member, "warn", a.task, turn.Phase, err.Error())
+	return e.f.Write(a.turn, turn)
 }
 
 // job runs something slow in the background: do without the lock, then what do returns with it. It is called with the lock.
@@ -105,64 +191,6 @@ func phaseOf(a flow.Action) string {
 func activityOf(k flow.Kind) string {
 	other := map[flow.Kind]string{flow.Announce: council.ActivityAnnouncing, flow.Execute: council.ActivityExecuting}
 	return cmp.Or(other[k], council.ActivityDiscussing)
-}
-
-// run performs a slow step and returns what writes down what came of it.
-func (e *Engine) run(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action, turn council.Turn) func() error {
-	switch {
-	case a.Kind == flow.Note:
-		noted := e.noteAll(ctx, s, pos)
-		return func() error {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return e.publish(fmt.Sprintf("%s/noted_%d.json", folder.TaskDir(s.ID), a.Cycle), noted)
-		}
-	case a.Kind == flow.Execute && s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set) == council.ModeCommand:
-		result, done := e.runCommand(ctx, s, a)
-		return func() error {
-			if !done {
-				return nil
-			}
-			return e.publish(stepPath(s.ID, "result", a), result)
-		}
-	}
-	return e.askMember(ctx, s, pos, a, turn)
-}
-
-// askMember asks a member and returns what writes the answer down. It is called without the lock, what it returns with it.
-func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action, turn council.Turn) func() error {
-	q := e.question(ctx, s, pos, a)
-	q.Counting = func() error { return e.count(turnPath(s.ID, a), &turn) }
-	reply, err := e.ask(ctx, q)
-	return func() error {
-		if a.Kind == flow.AskBallot && e.late(s.ID, a) {
-			e.log(a.Member, "warn", s.ID, turn.Phase, "the ballot came after the end of the turn and does not count")
-			return nil
-		}
-		turn.Calls = max(turn.Calls, reply.Calls)
-		if err == nil {
-			err = e.take(s, a, &turn, reply)
-		}
-		if err == nil {
-			return nil
-		}
-		kind := member.KindOf(err)
-		if kind == "" {
-			if ctx.Err() != nil { // the engine ends: the turn is asked again
-				return nil
-			}
-			return err
-		}
-		turn.Failures++
-		turn.Usage = turn.Usage.Plus(reply.Usage)
-		turn.Reason = err.Error()
-		if a.Kind == flow.AskBallot {
-			turn.Abstained = kind
-		}
-		e.log(a.Member, "warn", s.ID, turn.Phase, err.Error())
-		return e.f.Write(turnPath(s.ID, a), turn)
-	}
 }
 
 // ask asks a member. Whatever goes wrong beside the end of the engine is an abstention.

@@ -208,9 +208,9 @@ func (e *Engine) evaluate(ctx context.Context, id string, sooner func(time.Time)
 func (e *Engine) askPair(ctx context.Context, r council.CycleRequest, p flow.Pair, deadline time.Time) error {
 	q := member.Question{Member: p.Evaluator, Phase: member.PhaseEvaluation, Target: p.Target, History: e.history(p.Target)}
 	q.TargetParams, _ = e.params(p.Target)
-	a := aside{key: p.Key(r.CycleID), task: r.CycleID, turn: fmt.Sprintf("%s/_turn_%s.json", cycleDir(r.CycleID), p),
+	a := asked{key: p.Key(r.CycleID), task: r.CycleID, turn: fmt.Sprintf("%s/_turn_%s.json", cycleDir(r.CycleID), p),
 		activity: council.ActivityEvaluating, deadline: deadline, q: q}
-	a.take = func(reply member.Reply) error {
+	a.take = func(_ *council.Turn, reply member.Reply) error {
 		if reply.Evaluation == nil {
 			return noAnswer("evaluation")
 		}

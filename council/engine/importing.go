@@ -211,7 +211,7 @@ func (i *importer) inbox() error {
 func (i *importer) discussions() error {
 	ids, err := i.src.TaskIDs()
 	for _, id := range ids {
-		if i.e.f.Exists(folder.TaskDir(id)+"/task.json") || i.e.archivedDir(id) != "" {
+		if i.e.f.Exists(folder.TaskDir(id)+"/task.json") || i.e.f.ArchivedDir(id) != "" {
 			continue
 		}
 		if err := i.discussion(id); err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -138,7 +137,7 @@ func (e *Engine) leaveArchived() error {
 		if !council.ValidTaskID(id) || e.f.Exists(folder.TaskDir(id)) {
 			continue
 		}
-		if dir := e.archivedDir(id); dir != "" {
+		if dir := e.f.ArchivedDir(id); dir != "" {
 			errs = append(errs, e.f.Leave(id, dir))
 		}
 	}
@@ -216,12 +215,6 @@ func (e *Engine) perform(ctx context.Context, s *flow.Snapshot, pos flow.Positio
 	return did, nil
 }
 
-// waiting is a task in the inbox.
-type waiting struct {
-	task council.Task
-	rel  string
-}
-
 // claim moves tasks from the inbox to discussions, the urgent and old ones first, as long as fewer than maxOpen are open. A file that
 // cannot be moved does not hold up the others.
 func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) error {
@@ -229,7 +222,7 @@ func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) er
 	if err != nil {
 		return err
 	}
-	var queue []waiting
+	var queue []council.Task
 	var errs []error
 	for _, name := range names {
 		if !strings.HasSuffix(name, ".json") {
@@ -242,28 +235,28 @@ func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) er
 		case problem != "":
 			errs = append(errs, e.refuse(name, problem))
 		case t != nil:
-			queue = append(queue, waiting{*t, folder.Inbox + "/" + name})
+			queue = append(queue, *t)
 		}
 	}
 	rank := map[string]int{council.PriorityHigh: 0, council.PriorityMedium: 1, "": 1, council.PriorityLow: 2}
-	slices.SortStableFunc(queue, func(a, b waiting) int {
-		return cmp.Or(cmp.Compare(rank[a.task.Priority], rank[b.task.Priority]), a.task.CreatedAt.Compare(b.task.CreatedAt), cmp.Compare(a.task.ID, b.task.ID))
+	slices.SortStableFunc(queue, func(a, b council.Task) int {
+		return cmp.Or(cmp.Compare(rank[a.Priority], rank[b.Priority]), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	for _, w := range queue[:min(len(queue), max(0, maxOpen-open))] {
-		if err := e.claimTask(ctx, w, sooner); err != nil {
-			errs = append(errs, fmt.Errorf("task %s: %w", w.task.ID, err))
+	for _, t := range queue[:min(len(queue), max(0, maxOpen-open))] {
+		if err := e.claimTask(ctx, t.ID, sooner); err != nil {
+			errs = append(errs, fmt.Errorf("task %s: %w", t.ID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // claimTask moves a task from the inbox and takes its first steps.
-func (e *Engine) claimTask(ctx context.Context, w waiting, sooner func(time.Time)) error {
-	if err := e.f.Move(w.rel, folder.TaskDir(w.task.ID)+"/task.json"); err != nil {
+func (e *Engine) claimTask(ctx context.Context, id string, sooner func(time.Time)) error {
+	if err := e.f.Move(inboxPath(id), folder.TaskDir(id)+"/task.json"); err != nil {
 		return err
 	}
-	e.stream.emit(EventInbox, w.task.ID, "", e.now())
-	pos, err := e.advance(ctx, w.task.ID)
+	e.stream.emit(EventInbox, id, "", e.now())
+	pos, err := e.advance(ctx, id)
 	sooner(pos.Wake)
 	return err
 }
@@ -300,21 +293,10 @@ func (e *Engine) pending(name string, sooner func(time.Time)) (t *council.Task, 
 	if err := t.Check(); err != nil {
 		return nil, err.Error(), nil
 	}
-	if e.f.Exists(folder.TaskDir(t.ID)+"/task.json") || e.archivedDir(t.ID) != "" {
+	if e.f.Exists(folder.TaskDir(t.ID)+"/task.json") || e.f.ArchivedDir(t.ID) != "" {
 		return nil, "has the id of a task that the council has already", nil
 	}
 	return t, "", nil
-}
-
-// archivedDir returns the folder of a task in the archive, "" if it is not there.
-func (e *Engine) archivedDir(id string) string {
-	months, _ := e.f.Names(folder.Archived) // an archive that cannot be read has nothing
-	for _, month := range slices.Backward(months) {
-		if dir := path.Join(folder.Archived, month, id); e.f.Exists(dir) {
-			return dir
-		}
-	}
-	return ""
 }
 
 // refuse moves a file out of the inbox and writes down why.

@@ -87,21 +87,9 @@ func recordsIn[T any](e *Engine, dir string, known func(id string, v *T) bool) (
 	return all, nil
 }
 
-// aside is a question to a member that belongs to no task.
-type aside struct {
-	// key of the job, and task that it counts for.
-	key, task string
-	// turn is the file that counts its calls.
-	turn     string
-	activity string
-	deadline time.Time
-	q        member.Question // whom, and what
-	// take writes an answer down, with the lock. An *Abstention is one that cannot be used.
-	take func(r member.Reply) error
-}
-
-// askAside asks a member unless it is being asked. It reports false if the member has made all its calls, also before a crash.
-func (e *Engine) askAside(ctx context.Context, a aside) (bool, error) {
+// askAside asks a member something that belongs to no task, unless it is being asked. It reports false if the member has made all its
+// calls, also before a crash.
+func (e *Engine) askAside(ctx context.Context, a asked) (bool, error) {
 	if _, running := e.running[a.key]; running || e.busy(a.task) {
 		return true, nil
 	}
@@ -112,34 +100,10 @@ func (e *Engine) askAside(ctx context.Context, a aside) (bool, error) {
 	if a.q.Member == "" || turn.Calls >= flow.MaxCalls || turn.Failures >= flow.MaxFailures {
 		return false, nil
 	}
-	turn.Member, turn.Phase, turn.StartedAt, turn.LeaseUntil = a.q.Member, a.q.Phase, e.now(), a.deadline
-	turn.Attempt++
-	if err := e.f.Write(a.turn, turn); err != nil {
-		return false, err
-	}
-	q := a.q
-	q.Roster, q.Mission, q.Now = e.set.Roster(), e.mission(), e.now()
-	q.Params, _ = e.params(q.Member)
-	q.Counting = func() error { return e.count(a.turn, &turn) }
-	e.job(ctx, a.key, job{task: a.task, member: q.Member, phase: q.Phase}, a.activity, a.deadline, func(ctx context.Context) func() error {
-		q.Persona = e.persona(q.Member)
-		reply, err := e.ask(ctx, q)
-		return func() error {
-			if err == nil {
-				err = a.take(reply)
-			}
-			if kind := member.KindOf(err); err == nil || kind == "" && ctx.Err() != nil {
-				return nil // what ends with the engine is asked again
-			} else if kind == "" {
-				return err
-			}
-			turn.Failures++
-			turn.Calls, turn.Reason = max(turn.Calls, reply.Calls), err.Error()
-			e.log(q.Member, "warn", a.task, q.Phase, err.Error())
-			return e.f.Write(a.turn, turn)
-		}
-	})
-	return true, nil
+	a.q.Roster, a.q.Mission, a.q.Now = e.set.Roster(), e.mission(), e.now()
+	a.q.Params, _ = e.params(a.q.Member)
+	a.complete = func(_ context.Context, q *member.Question) { q.Persona = e.persona(q.Member) }
+	return true, e.askTurn(ctx, a)
 }
 
 // noAnswer is what an answer is that lacks what was asked for.
@@ -148,10 +112,10 @@ func noAnswer(what string) error {
 }
 
 // askVerdict asks a member for its verdict on a petition.
-func (e *Engine) askVerdict(ctx context.Context, p petition, a aside, take func(v council.Verdict) error) (bool, error) {
+func (e *Engine) askVerdict(ctx context.Context, p petition, a asked, take func(v council.Verdict) error) (bool, error) {
 	a.key = p.what + "/" + strings.TrimSuffix(p.rel, ".json")
 	a.task, a.turn = a.key, fmt.Sprintf("%s/_turn_%s.json", path.Dir(p.rel), p.id)
-	a.take = func(r member.Reply) error {
+	a.take = func(_ *council.Turn, r member.Reply) error {
 		if r.Verdict == nil {
 			return noAnswer("verdict")
 		}
@@ -360,7 +324,7 @@ func (e *Engine) suggestion(ctx context.Context, s council.Suggestion, sooner fu
 // still overrule.
 func (e *Engine) verify(ctx context.Context, s council.Suggestion) error {
 	q := member.Question{Member: e.set.WithRole(council.RoleArbiter), Phase: member.PhaseSuggestion, Suggestion: &s}
-	a := aside{activity: council.ActivityDiscussing, deadline: e.now().Add(e.set.Timeouts.Turn), q: q}
+	a := asked{activity: council.ActivityDiscussing, deadline: e.now().Add(e.set.Timeouts.Turn), q: q}
 	able, err := e.askVerdict(ctx, suggestionOf(s), a, func(v council.Verdict) error {
 		var now council.Suggestion
 		if err := e.f.Read(suggestionPath(s.Worker, s.ID), &now); err != nil || now.Status != council.SuggestionPending {

@@ -180,7 +180,7 @@ func (e *Engine) proposeUndo(s *flow.Snapshot, d *council.Decision) error {
 		Description: fmt.Sprintf("The task %s was carried out, and was rejected when it was discussed again. Shall what was done be undone, and how? This was done:\n\n%s", s.ID, text.Head(did, maxQuoted)),
 		Priority:    s.Task.Priority, CreatedAt: d.DecidedAt, Status: council.StatusPending, Source: "engine", Author: council.Author{Kind: "engine"}, Trust: council.TrustLow,
 	}
-	if e.f.Exists(folder.TaskDir(t.ID)) || e.archivedDir(t.ID) != "" {
+	if e.f.Exists(folder.TaskDir(t.ID)) || e.f.ArchivedDir(t.ID) != "" {
 		return nil
 	}
 	if err := e.drop(t, nil); err != nil && !errors.Is(err, ErrExists) {
@@ -196,7 +196,7 @@ func (e *Engine) supersede(s *flow.Snapshot, d *council.Decision) error {
 	}
 	dir := folder.TaskDir(d.Supersedes)
 	if !e.f.Exists(dir + "/task.json") {
-		if dir = e.archivedDir(d.Supersedes); dir == "" {
+		if dir = e.f.ArchivedDir(d.Supersedes); dir == "" {
 			return nil
 		}
 	}

@@ -58,7 +58,7 @@ func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (
 
 // taken reports whether the council has a task with an id: waiting, in discussion or archived.
 func (e *Engine) taken(id string) bool {
-	return e.f.Exists(inboxPath(id)) || e.f.Exists(folder.TaskDir(id)+"/task.json") || e.archivedDir(id) != ""
+	return e.f.Exists(inboxPath(id)) || e.f.Exists(folder.TaskDir(id)+"/task.json") || e.f.ArchivedDir(id) != ""
 }
 
 // inboxPath returns the path of a task that waits.
@@ -260,7 +260,7 @@ func (e *Engine) Get(_ context.Context, id string) (Detail, error) {
 	d.Thinking = e.thinking(id)
 	progress := folder.Decisions + "/" + id + "_progress.jsonl"
 	if archived {
-		progress = e.archivedDir(id) + "/progress.jsonl"
+		progress = e.f.ArchivedDir(id) + "/progress.jsonl"
 	}
 	d.Progress, err = records.ReadLines[ProgressLine](e.f.Root(), progress, 200)
 	return d, err
@@ -334,7 +334,7 @@ func (e *Engine) Attachment(_ context.Context, id, file string) (io.ReadCloser, 
 	}
 	dir := folder.TaskDir(id)
 	if archived {
-		dir = e.archivedDir(id)
+		dir = e.f.ArchivedDir(id)
 	}
 	all := slices.Clone(s.Task.Attachments)
 	for _, c := range s.Comments {

@@ -91,17 +91,23 @@ func (f *Folder) Task(id string) (*flow.Snapshot, error) {
 
 // ArchivedTask is Task for a task in the archive.
 func (f *Folder) ArchivedTask(id string) (*flow.Snapshot, error) {
-	months, err := f.Names(Archived)
-	if err != nil {
-		return nil, err
+	dir := f.ArchivedDir(id)
+	if dir == "" {
+		return nil, fs.ErrNotExist
 	}
+	s, _, err := f.task(dir, id)
+	return s, err
+}
+
+// ArchivedDir returns the folder of a task in the archive, "" if it is not there.
+func (f *Folder) ArchivedDir(id string) string {
+	months, _ := f.Names(Archived) // an archive that cannot be read has nothing
 	for _, month := range slices.Backward(months) {
 		if dir := path.Join(Archived, month, id); f.Exists(dir + "/task.json") {
-			s, _, err := f.task(dir, id)
-			return s, err
+			return dir
 		}
 	}
-	return nil, fs.ErrNotExist
+	return ""
 }
 
 // reader reads the files of one task.

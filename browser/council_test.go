@@ -94,7 +94,7 @@ func TestCouncilSliders(t *testing.T) {
 	b.wait(`document.querySelectorAll(".slider input").length === 15`)
 	eval[any](b, `(() => { const s = document.getElementById("panda-risk_tolerance"); s.value = 0.35; s.dispatchEvent(new Event("input")); s.dispatchEvent(new Event("change")); return true })()`)
 	b.wait(`document.getElementById("announce").textContent.includes("is 0.35")`)
-	if got := d.council(t, "params", "get", "panda"); !strings.Contains(got, "0.20 -> 0.35") {
+	if got := d.council(t, "params", "get", "panda"); !strings.Contains(got, "risk_tolerance: 0.2\n") || !strings.Contains(got, "risk_tolerance: 0.35\n") {
 		t.Errorf("the parameters are %s", got)
 	}
 	b.open("/council?part=members")

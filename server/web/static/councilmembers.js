@@ -4,10 +4,12 @@ import { ask, councilHref, may, modelOf } from "/static/council.js";
 
 const title = (name) => name.replaceAll("_", " ");
 
-// showMembers fills view with a card for each member, with sliders for its parameters.
+// showMembers fills view with a card for each member, with sliders for its parameters. What a person has opened stays so.
 export async function showMembers(view, about) {
 	const all = await Promise.all(about.members.map((m) => ask(`members/${m.member.name}/params`)));
+	const open = [...view.querySelectorAll("details[open]")].map((d) => d.closest("section").id);
 	replace(view, about.members.map((m, i) => memberCard(m, all[i].params, all[i].changes, () => showMembers(view, about))));
+	for (const id of open) document.getElementById(id)?.querySelector("details")?.setAttribute("open", "");
 }
 
 function memberCard(m, params, changes, changed) {

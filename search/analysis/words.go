@@ -46,7 +46,10 @@ func ReadTerms(b []byte, f func(term []byte, count int)) bool {
 		if size&1 == 1 {
 			count, rest, ok3 = readUvarint(b2)
 		}
-		if size >>= 1; !ok1 || !ok2 || !ok3 || shared > len(term) || size > len(rest) {
+		if size >>= 1; !ok1 || !ok2 || !ok3 || shared > len(term) || size == 0 || size > len(rest) {
+			return false
+		}
+		if shared < len(term) && rest[0] <= term[shared] { // each term comes once, after the one before
 			return false
 		}
 		term = append(term[:shared], rest[:size]...)

@@ -68,7 +68,7 @@ func foldName(s string) string {
 }
 
 // hasName reports whether a text has a name; both are folded by foldName. A name that begins or ends with a letter or digit of an
-// alphabet is not found within a word: Al is not in also.
+// alphabet is not found within a word: Al is not in also. A word ends where another script begins: Unity is in Unityの.
 func hasName(text, name string) bool {
 	if name == "" {
 		return false
@@ -91,7 +91,7 @@ func hasName(text, name string) bool {
 func joinsWords(text string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	after, _ := utf8.DecodeRuneInString(text[at:])
-	return isWordLetter(before) && isWordLetter(after)
+	return isWordLetter(before) && isWordLetter(after) && sameScript(before, after)
 }
 
 // isWordLetter reports whether a character is part of words that have blanks between them.
@@ -100,6 +100,23 @@ func isWordLetter(r rune) bool {
 		return false
 	}
 	return !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) && r != 'ー'
+}
+
+// scripts are those whose letters touch those of others in ordinary texts, such as 유니티 and Unity.
+var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Hangul, unicode.Han, unicode.Hiragana, unicode.Katakana,
+	unicode.Thai, unicode.Arabic, unicode.Hebrew, unicode.Devanagari}
+
+// sameScript reports whether two characters may stand in one word. Digits and marks stand in words of any script.
+func sameScript(a, b rune) bool {
+	if !unicode.IsLetter(a) || !unicode.IsLetter(b) {
+		return true
+	}
+	for _, script := range scripts {
+		if unicode.Is(script, a) || unicode.Is(script, b) {
+			return unicode.Is(script, a) && unicode.Is(script, b)
+		}
+	}
+	return true
 }
 
 // sharesTerm reports whether a text has one of the terms. A text of one character that is no term of its own, such as 茶, is looked

@@ -156,12 +156,28 @@ func (s *wording) inventedName(text string) string {
 		}
 	}
 	german := analysis.Detect(text).Language() == analysis.German
-	for _, at := range capitalised.FindAllStringIndex(text, -1) {
-		if word := text[at[0]:at[1]]; !s.knowsWord(word, text[:at[0]], german) {
+	for from := 0; ; {
+		at := capitalised.FindStringIndex(text[from:])
+		if at == nil {
+			return ""
+		}
+		word := inOneScript(text[from+at[0] : from+at[1]])
+		if !s.knowsWord(word, text[:from+at[0]], german) {
 			return word
 		}
+		from += at[0] + len(word)
 	}
-	return ""
+}
+
+// inOneScript returns the beginning of a word up to the first letter of another script.
+func inOneScript(word string) string {
+	first, _ := utf8.DecodeRuneInString(word)
+	for at, r := range word {
+		if !sameScript(first, r) {
+			return word[:at]
+		}
+	}
+	return word
 }
 
 // endsWithName reports whether the end of a run of characters, of at least two if it has as many, stands in the input: the characters

@@ -22,7 +22,7 @@ type extracted struct {
 	Mentions []unit.Mention `json:"mentions,omitempty"`
 	Claims   []unit.Claim   `json:"claims,omitempty"`
 	// Reflection is nil if the model was not asked for one.
-	Reflection *contract.Reflection `json:"reflection,omitempty"`
+	Reflection *memory.Reflection `json:"reflection,omitempty"`
 	// Invalid is set if the answers about the episode were invalid, so that it is not asked about again by itself.
 	Invalid bool `json:"invalid,omitempty"`
 }
@@ -77,13 +77,12 @@ func (s *Service) applyNothing(ctx context.Context, batch []unit.EpisodeText) er
 func (s *Service) putModelClaims(ctx context.Context, batch []unit.EpisodeText, said []extracted) error {
 	claims := make([]unit.EpisodeClaims, 0, len(batch))
 	for i, a := range batch {
-		ec := unit.EpisodeClaims{Episode: a.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
-		if said[i].Reflection != nil {
-			raw, err := json.Marshal(said[i].Reflection)
-			if err != nil {
-				return err
+		ec := unit.EpisodeClaims{Episode: a.Episode, Maker: s.maker(), Mentions: slices.Clone(said[i].Mentions), Claims: slices.Clone(said[i].Claims)}
+		if r := said[i].Reflection; r != nil && r.Emotion != "" { // without one it is of another version of this program
+			ec.Reflection = r
+			for _, tag := range r.Tags {
+				ec.Mentions = append(ec.Mentions, unit.Mention{Entity: memory.EntityRef{Type: vocab.Topic, Name: tag}, Confidence: r.Confidence})
 			}
-			ec.Reflection = string(raw)
 		}
 		for j := range ec.Claims {
 			c := &ec.Claims[j]

@@ -55,7 +55,11 @@ func (s *Service) Unit(ctx context.Context, id string, ceiling memory.Sensitivit
 	if err != nil {
 		return memory.Unit{}, err
 	}
-	return theOne("id", id, list.Units, func(u memory.Unit) string { return u.UID })
+	u, err := theOne("id", id, list.Units, func(u memory.Unit) string { return u.UID })
+	if err != nil {
+		return u, err
+	}
+	return u, s.addReflections(ctx, u.Evidence, ceiling)
 }
 
 // theOne returns the thing of a list that has an id, or the only one whose id begins with it. Its errors are those of Unit.

@@ -101,6 +101,26 @@ func TestAReflectionTellsWhatMatters(t *testing.T) {
 	if err != nil || len(episodes) != 2 || episodes[0].Salience != 0.97 {
 		t.Errorf("episodes: %+v, %v", episodes, err)
 	}
+	got, err := w.Reflections(t.Context(), unit.ReflectionFilter{From: "2026-11-23", To: "2026-11-23"}, memory.Private)
+	day := []unit.DayMood{{Date: "2026-11-23", Mood: 0.4, Emotions: map[string]int{"joy": 1}}}
+	if diff := cmp.Diff(day, got.Days); diff != "" || err != nil || len(got.Reflections) != 1 || got.Reflections[0].Text != "A big step." {
+		t.Errorf("reflections: %+v, %v %s", got.Reflections, err, diff)
+	}
+	if none, err := w.Reflections(t.Context(), unit.ReflectionFilter{From: "2026-11-24"}, memory.Private); err != nil || len(none.Reflections)+len(none.Days) != 0 {
+		t.Errorf("of other days: %+v, %v", none, err)
+	}
+	topics, err := w.Entities(t.Context(), unit.EntityFilter{Type: "TOPIC", Name: "move"})
+	if err != nil || len(topics.Entities) != 1 || topics.Entities[0].Mentions != 1 {
+		t.Errorf("tags are no topics: %+v, %v", topics, err)
+	}
+	list, err := w.List(t.Context(), memory.UnitQuery{}, "Ana lives")
+	if err != nil || len(list.Units) == 0 {
+		t.Fatalf("no unit: %+v, %v", list, err)
+	}
+	u, err := w.Unit(t.Context(), list.Units[0].UID, memory.Private)
+	if err != nil || len(u.Evidence) == 0 || u.Evidence[0].Reflection == nil || u.Evidence[0].Reflection.Emotion != "joy" {
+		t.Errorf("the evidence has no reflection: %+v, %v", u.Evidence, err)
+	}
 }
 
 // A note that never rests is read after two hours.

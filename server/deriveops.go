@@ -28,6 +28,7 @@ type Deriver interface {
 	DerivedUnits
 	DeriveWork
 	Decide(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error)
+	Reflections(ctx context.Context, f unit.ReflectionFilter, ceiling memory.Sensitivity) (unit.Reflections, error)
 }
 
 // DerivedUnits are what is derived from the notes of one agent.
@@ -60,6 +61,12 @@ type (
 		Type           string `json:"type,omitempty"` // PERSON, PLACE and so on; empty means all
 		Name           string `json:"name,omitempty"` // the beginning of a name or alias in any case
 		Limit          int    `json:"limit,omitempty"`
+		MaxSensitivity string `json:"max_sensitivity,omitempty"`
+	}
+	// ReflectionRequest asks what a model thinks of episodes.
+	ReflectionRequest struct {
+		OfAgent
+		unit.ReflectionFilter
 		MaxSensitivity string `json:"max_sensitivity,omitempty"`
 	}
 	// Decision is what a person decides about a unit or an entity.
@@ -99,6 +106,8 @@ type DeriveOps struct {
 	Show     op.Op[UnitID, memory.Unit]
 	History  op.Op[UnitID, []unit.Version]
 	Entities op.Op[EntityRequest, unit.EntityList]
+	// Reflections need the setting derive.reflect.
+	Reflections op.Op[ReflectionRequest, unit.Reflections]
 	Decide   op.Op[Decision, unit.Decided]
 	Status   op.Op[OfAgent, DeriveNow]
 	Estimate op.Op[AllEpisodes, unit.DeriveEstimate]
@@ -129,6 +138,13 @@ func deriveOps(s *Server) DeriveOps {
 				return unit.EntityList{}, err
 			}
 			return deriver.Entities(ctx, unit.EntityFilter{Type: in.Type, Name: in.Name, Limit: in.Limit, MaxSensitivity: ceiling})
+		}),
+		Reflections: op.New("derive reflections", "GET /v1/derive/reflections", rightAgent, "Lists what a model thinks of episodes (emotion, intensity, tags, salience), the latest first, and the mood of each day from -1 to 1. A model is asked if derive.reflect is on.", func(ctx context.Context, in ReflectionRequest) (unit.Reflections, error) {
+			deriver, ceiling, err := d.upTo(ctx, &in, in.MaxSensitivity, checkDay("from", in.From), checkDay("to", in.To), checkLimit(in.Limit))
+			if err != nil {
+				return unit.Reflections{}, err
+			}
+			return deriver.Reflections(ctx, in.ReflectionFilter, ceiling)
 		}),
 		Decide: op.New("derive decide", "POST /v1/derive/decisions", RightWrite, "Decides about a unit or an entity: pin, unpin, forget, correct, close, reopen, undo, merge or split. The decision becomes a line of derived/decisions.md.", d.decide),
 		Status: op.New("derive status", "GET /v1/derive/status", rightAgent, "Tells how much is derived, what waits, what a model has cost, and what went wrong.", func(ctx context.Context, in OfAgent) (DeriveNow, error) {

@@ -50,6 +50,10 @@ func (f *fakeDeriver) Entities(_ context.Context, filter unit.EntityFilter) (uni
 	return f.entities(filter)
 }
 
+func (f *fakeDeriver) Reflections(context.Context, unit.ReflectionFilter, memory.Sensitivity) (unit.Reflections, error) {
+	return unit.Reflections{}, nil
+}
+
 func (f *fakeDeriver) Decide(_ context.Context, r unit.DecisionRequest) (unit.Decided, error) {
 	if f.decide == nil {
 		return unit.Decided{}, nil

@@ -25,7 +25,7 @@ func (a *app) deriveCmd() *cobra.Command {
 	}
 	group(cmd,
 		a.deriveStatusCmd(), a.deriveEstimateCmd(), a.deriveRunCmd(), a.deriveRetryCmd(),
-		a.deriveListCmd(), a.deriveShowCmd(), a.deriveHistoryCmd(), a.deriveEntitiesCmd(), a.deriveExportCmd(),
+		a.deriveListCmd(), a.deriveShowCmd(), a.deriveHistoryCmd(), a.deriveEntitiesCmd(), a.deriveReflectionsCmd(), a.deriveExportCmd(),
 		a.deriveForgetCmd(), a.deriveCorrectCmd(), a.deriveMergeCmd(), a.deriveSplitCmd(),
 		a.verbCmd(unit.DecidePin, "Pin a unit: no machine replaces or expires it"), a.verbCmd(unit.DecideUnpin, "Take the pin of a unit away"),
 		a.verbCmd(unit.DecideClose, "Close an open loop"), a.verbCmd(unit.DecideReopen, "Open a closed or expired loop again"),

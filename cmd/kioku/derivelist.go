@@ -166,6 +166,28 @@ func (a *app) deriveEntitiesCmd() *cobra.Command {
 	return cmd
 }
 
+func (a *app) deriveReflectionsCmd() *cobra.Command {
+	req := server.ReflectionRequest{}
+	cmd := ask(a, &cobra.Command{
+		Use: "reflections", Short: "Show the mood of each day, and what a model thinks of the episodes",
+		Example: "  kioku derive reflections --from 2026-11-16 --to 2026-11-22",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+	}, a.withUnits, server.Derive.Reflections, func(c *connect.Client, _ []string) (server.ReflectionRequest, error) {
+		req.OfAgent = c.Of()
+		return req, nil
+	}, func(p *render.Page, all unit.Reflections) {
+		p.Reflections(all)
+		if len(all.Reflections) == 0 {
+			a.Notice("there are no reflections; they need a model (derive.llm.model) and the setting derive.reflect")
+		}
+	})
+	cmd.Flags().StringVar(&req.From, "from", "", "the first `day`, such as 2026-11-16")
+	cmd.Flags().StringVar(&req.To, "to", "", "the last `day`")
+	cmd.Flags().IntVar(&req.Limit, "limit", 100, "maximum `number` of episodes, at most 1,000")
+	ceilingFlag(cmd, &req.MaxSensitivity, "private")
+	return cmd
+}
+
 func (a *app) deriveExportCmd() *cobra.Command {
 	ceiling := ""
 	cmd := &cobra.Command{

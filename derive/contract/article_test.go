@@ -66,7 +66,7 @@ func TestArticleSamplesOfOtherContractsAreValid(t *testing.T) {
 	t.Parallel()
 	e, _, err := readEpisode(articleInput(), `{"reflection": {"reflection_text": "string", "emotion_label": "joy", "emotion_intensity": 0.0, "topic_tags": ["仕事", "読書"],
 		"salience_score": 0.0, "confidence": 0.0}}`)
-	if diff := cmp.Diff(&contract.Reflection{Text: "string", Emotion: "joy", Tags: []string{"仕事", "読書"}}, e.Reflection); diff != "" || err != nil {
+	if diff := cmp.Diff(&memory.Reflection{Text: "string", Emotion: "joy", Tags: []string{"仕事", "読書"}}, e.Reflection); diff != "" || err != nil {
 		t.Errorf("reflect: %v %s", err, diff)
 	}
 	expansion, _, err := read(contracts.Expand(contract.ExpandInput{Message: "表層形は？", Now: now, Turns: []memory.Turn{{Speaker: "user", Text: "解決後の話"}}}))(

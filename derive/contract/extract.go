@@ -33,7 +33,7 @@ type Extracted struct {
 	// Claims with lines relative to the episode.
 	Claims []unit.Claim
 	// Reflection is nil unless it was asked for and given.
-	Reflection *Reflection
+	Reflection *memory.Reflection
 	// Missing reports that the answer says nothing of this episode, and Lost that it had items for it and every one of them was
 	// rejected. Neither is a result: the episode must be asked about again, alone.
 	Missing, Lost bool

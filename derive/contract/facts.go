@@ -116,27 +116,9 @@ const (
 	maxTag        = 40
 )
 
-// emotions are the labels of a reflection.
-var emotions = []string{"joy", "sadness", "anger", "fear", "neutral"}
-
-// Reflection is what a model thinks of an episode. It orders what is remembered; it is evidence of nothing.
-type Reflection struct {
-	// Text has at most 600 characters.
-	Text string `json:"text"`
-	// Emotion is joy, sadness, anger, fear or neutral.
-	Emotion string `json:"emotion"`
-	// Intensity of the emotion in [0,1].
-	Intensity float64 `json:"intensity"`
-	// Salience says how much the episode matters, and Confidence how sure the model is, both in [0,1].
-	Salience   float64 `json:"salience"`
-	Confidence float64 `json:"confidence"`
-	// Tags are at most 8, each once, in alphabetical order.
-	Tags []string `json:"tags,omitempty"`
-}
-
 // readReflection checks a reflection, nil if one of its values is not allowed.
-func readReflection(i *item, said saidReflection) *Reflection {
-	reflection := &Reflection{Text: i.line("reflection_text", said.Text, maxReflection), Emotion: i.choice("emotion_label", said.Emotion, emotions),
+func readReflection(i *item, said memory.Reflection) *memory.Reflection {
+	reflection := &memory.Reflection{Text: i.line("reflection_text", said.Text, maxReflection), Emotion: i.choice("emotion_label", said.Emotion, memory.Emotions),
 		Intensity: i.share("emotion_intensity", said.Intensity), Salience: i.share("salience_score", said.Salience),
 		Confidence: i.share("confidence", said.Confidence)}
 	for n, tag := range said.Tags {

@@ -6,6 +6,7 @@ import (
 
 	"kioku/derive/vocab"
 	"kioku/llm/ask"
+	"kioku/memory"
 )
 
 // evidenceTask explains evidence.
@@ -91,14 +92,6 @@ type (
 		Confidence float64
 		Evidence   []quoted
 	}
-	saidReflection struct {
-		Text       string   `json:"reflection_text"`
-		Emotion    string   `json:"emotion_label"`
-		Intensity  float64  `json:"emotion_intensity"`
-		Tags       []string `json:"topic_tags"`
-		Salience   float64  `json:"salience_score"`
-		Confidence float64
-	}
 	// saidEpisode is what an answer says of one episode.
 	saidEpisode struct {
 		UnitID     int `json:"unit_id"`
@@ -106,7 +99,7 @@ type (
 		Relations  []saidRelation
 		Facts      []saidFact
 		Loops      []saidLoop
-		Reflection *saidReflection
+		Reflection *memory.Reflection
 	}
 )
 
@@ -153,5 +146,5 @@ func (c Contracts) episodeFields() []ask.Field {
 	return fields
 }
 
-var reflectFields = []ask.Field{str("reflection_text"), str("emotion_label", emotions...), {Name: "emotion_intensity", Kind: ask.Number},
+var reflectFields = []ask.Field{str("reflection_text"), str("emotion_label", memory.Emotions...), {Name: "emotion_intensity", Kind: ask.Number},
 	{Name: "topic_tags", Kind: ask.Strings}, {Name: "salience_score", Kind: ask.Number}, certainty}

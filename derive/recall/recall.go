@@ -16,6 +16,8 @@ const (
 	defaultMaxResults  = 6
 	defaultDeadline    = 1500 * time.Millisecond
 	defaultModelBudget = 700 * time.Millisecond
+	// callersShare is the part of a caller's time that a search takes at most, so that its answer arrives.
+	callersShare = 0.9
 )
 
 // Searcher is the ordinary search of a memory; *kioku.Memory is one.
@@ -41,7 +43,8 @@ type Units interface {
 type Options struct {
 	// MaxResults of a query that does not say; 0 means 6.
 	MaxResults int
-	// Deadline of all that is done beside the ordinary search of the message; 0 means 1.5 s.
+	// Deadline of all that is done beside the ordinary search of the message; 0 means 1.5 s, and more if a model may take longer. A caller
+	// who has less time gets what there is in that.
 	Deadline time.Duration
 	// Cut cuts a file into episodes that has just been indexed; nil means that only the owner sees it until it is cut.
 	Cut func(ctx context.Context, path string) ([]memory.Episode, error)
@@ -73,11 +76,11 @@ func New(search Searcher, units Units, opt Options) *Recaller {
 	if opt.MaxResults <= 0 {
 		opt.MaxResults = defaultMaxResults
 	}
-	if opt.Deadline <= 0 {
-		opt.Deadline = defaultDeadline
-	}
 	if opt.ModelBudget <= 0 {
 		opt.ModelBudget = defaultModelBudget
+	}
+	if opt.Deadline <= 0 {
+		opt.Deadline = max(defaultDeadline, 2*opt.ModelBudget+defaultDeadline/10)
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -97,7 +100,11 @@ func (r *Recaller) Search(ctx context.Context, q memory.Query) (memory.Answer, e
 		q.Now = r.opt.Now()
 	}
 	s := r.newState(q)
-	late, cancel := context.WithTimeout(ctx, r.opt.Deadline)
+	limit := r.opt.Deadline
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Duration(callersShare*float64(time.Until(end))))
+	}
+	late, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s.startUnits(late)
 	s.startQueries(late)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -104,7 +105,12 @@ func (w *claimWriter) putEpisode(ec *unit.EpisodeClaims) bool {
 	if w.class == classRule {
 		w.exec("UPDATE payload_episode SET ruled = ? WHERE id = ?", w.version, id)
 	} else {
-		w.exec("UPDATE payload_episode SET read_by = ?, reflection = iif(forgotten = 1, '', ?) WHERE id = ?", maker, ec.Reflection, id)
+		reflection := ""
+		if ec.Reflection != nil {
+			raw, _ := json.Marshal(ec.Reflection) // it always has a JSON form
+			reflection = string(raw)
+		}
+		w.exec("UPDATE payload_episode SET read_by = ?, reflection = iif(forgotten = 1, '', ?) WHERE id = ?", maker, reflection, id)
 	}
 	return true
 }

@@ -10,7 +10,7 @@ import (
 
 const (
 	// episodeSalience is the salience of an episode: by rule, or more if a model thinks so.
-	episodeSalience = "max(p.salience, coalesce(json_extract(nullif(p.reflection, ''), '$.salience'), 0))"
+	episodeSalience = "max(p.salience, coalesce(json_extract(nullif(p.reflection, ''), '$.salience_score'), 0))"
 	// episodeSensitivity is the sensitivity of an episode for those who quote it: its own, or that of a fact or loop drawn from it which is
 	// more sensitive than all that says it, because a person has decided so.
 	episodeSensitivity = `max(p.sensitivity, coalesce((SELECT max(u.sensitivity) FROM evidence v JOIN units u ON u.id = v.unit

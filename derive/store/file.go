@@ -30,7 +30,7 @@ const (
 	// applicationID marks the file as Kioku's: "KioD" in ASCII. schemaVersion is incremented with every change of schema.sql; of a file of
 	// an older version, only the answers of models are kept.
 	applicationID = 0x4b696f44
-	schemaVersion = 2
+	schemaVersion = 3
 
 	// maxReaders is the maximum number of connections that read.
 	maxReaders = 8

@@ -35,7 +35,7 @@ CREATE TABLE payload_episode (
   trust       TEXT    NOT NULL, -- 'note', 'user', 'assistant' or 'tool'
   sensitivity INTEGER NOT NULL CHECK (sensitivity IN (0, 1, 2)), -- normal, private, secret
   salience    REAL    NOT NULL, -- by rule
-  reflection  TEXT    NOT NULL DEFAULT '' CHECK (reflection = '' OR json_valid(reflection)), -- what a model thinks of it, JSON with its salience
+  reflection  TEXT    NOT NULL DEFAULT '' CHECK (reflection = '' OR json_valid(reflection)), -- what a model thinks of it, as memory.Reflection
   long_term   INTEGER NOT NULL, -- 1: its file is one of what stays true
   ruled       INTEGER NOT NULL DEFAULT 0,  -- version of the rules that have read it, 0 if none have
   read_by     TEXT    NOT NULL DEFAULT '', -- contract and model that have read it, '' if none have

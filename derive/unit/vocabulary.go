@@ -198,8 +198,8 @@ type EpisodeClaims struct {
 	Episode memory.Episode
 	// Maker is "rule", or the contract and the model as in Claim. An episode counts as read by it even if nothing was found.
 	Maker string
-	// Reflection is what a model thinks of the episode: a JSON object with its "salience" in [0,1]; empty if it was not asked.
-	Reflection string
+	// Reflection is what a model thinks of the episode; nil if it was not asked.
+	Reflection *memory.Reflection
 	// Mentions of entities.
 	Mentions []Mention
 	// Claims with lines relative to the episode.

@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // Derive are the settings of what is derived from notes: facts, open loops and summaries.
 type Derive struct {
 	// Enabled is true if anything is derived.
@@ -20,8 +22,8 @@ type Derive struct {
 	Private []string
 	// Predicates are further predicates of facts by name, each with its class: "set", "exclusive" or "event".
 	Predicates map[string]string
-	// Recall lets the model phrase further queries of a recall, and choose among what was found.
-	Recall bool
+	// Recall is how long the model may take to phrase further queries of a recall, and to choose among what was found; 0 does not ask it.
+	Recall time.Duration
 }
 
 // Values of derive.llm.model that are no names of models.

@@ -3,6 +3,7 @@ package config_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,12 +27,12 @@ func TestDeriveSettings(t *testing.T) {
   export: {dir: views/kioku/}
   private: [memory/family/**]
   predicates: {drinks: set, drives: exclusive}
-  recall: {llm: true}
+  recall: {llmMs: 2500}
 `))
 	want := config.Derive{
 		Enabled: true, Model: "small", MaxSensitivity: "normal", MaxTokensPerDay: 5000, Reflect: true,
 		ExportDir: "views/kioku", Private: []string{"memory/family/**"},
-		Predicates: map[string]string{"drinks": "set", "drives": "exclusive"}, Recall: true,
+		Predicates: map[string]string{"drinks": "set", "drives": "exclusive"}, Recall: 2500 * time.Millisecond,
 	}
 	if diff := cmp.Diff(want, c.Derive); diff != "" {
 		t.Error(diff)

@@ -8,7 +8,7 @@ const unit = params.get("unit") || "", entity = params.get("entity") || "", abou
 const part = params.get("part") || (params.get("past") ? "facts" : "");
 const past = params.has("past");
 
-const parts = { "": "Overview", facts: "Facts", loops: "Open loops", conflicts: "Conflicts", weeks: "Weeks", names: "People and topics" };
+const parts = { "": "Overview", facts: "Facts", loops: "Open loops", conflicts: "Conflicts", weeks: "Weeks", mood: "Mood", names: "People and topics" };
 
 const list = latest((signal, query) => api("units", query, { signal }));
 
@@ -20,7 +20,7 @@ async function load() {
 		showStatus(status);
 		if (unit) return await showUnit();
 		if (entity) return await showEntity();
-		await ({ facts: showFacts, loops: showLoops, conflicts: showConflicts, weeks: showWeeks, names: showNames }[part] || showOverview)(status);
+		await ({ facts: showFacts, loops: showLoops, conflicts: showConflicts, weeks: showWeeks, mood: showMood, names: showNames }[part] || showOverview)(status);
 	} catch (err) {
 		replace(view, errorBox(err, load));
 	}
@@ -140,6 +140,31 @@ async function showConflicts() {
 async function showWeeks() {
 	replace(view, ...await paged({ kinds: "summary" }, (units) => units.filter((u) => !["person", "topic"].includes(u.summary.scope)).map((u) => h("section", {}, h("h2", {}, title(u)), unitCard(u, { changed: load }))),
 		none("No weeks yet", "A week is summed up when it has ended.")));
+}
+
+async function showMood() {
+	const got = await api("derive/reflections", { limit: 1000 });
+	if (!got.reflections.length) return replace(view, none("No moods", "A language model can say what it thinks of each episode, if derive.llm.model and derive.reflect are set."));
+	replace(view, section("Mood", [moodLine(got.days)]), section("Episodes", [h("ul", { class: "moods" }, got.reflections.slice(0, 100).map((r) => h("li", {},
+		h("a", { href: href("/note", { path: r.path, line: r.start_line }) }, r.date || clean(r.path)), " ", h("span", { class: "tag" }, clean(r.emotion_label)),
+		words("span", {}, ` ${r.reflection_text}`), r.topic_tags?.length > 0 && h("span", { class: "small muted" }, ` ${r.topic_tags.map(clean).join(", ")}`))))]));
+}
+
+// moodLine draws the mood of each day from -1 to 1 over time.
+function moodLine(days) {
+	const width = 720, height = 160, first = Date.parse(days[0].date), span = Math.max(Date.parse(days.at(-1).date) - first, 1);
+	const x = (d) => days.length === 1 ? width / 2 : 10 + (width - 20) * (Date.parse(d.date) - first) / span, y = (d) => height / 2 - (height / 2 - 10) * d.mood;
+	const svg = (name, attributes, ...inside) => {
+		const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+		for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+		e.append(...inside);
+		return e;
+	};
+	return svg("svg", { class: "mood", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Mood of ${count(days.length, "day")}, from ${days[0].date} to ${days.at(-1).date}` },
+		svg("line", { x1: 0, x2: width, y1: height / 2, y2: height / 2, class: "axis" }),
+		svg("polyline", { points: days.map((d) => `${x(d).toFixed(1)},${y(d).toFixed(1)}`).join(" ") }),
+		...days.map((d) => svg("circle", { cx: x(d).toFixed(1), cy: y(d).toFixed(1), r: 4 }, svg("title", {},
+			`${d.date}: ${d.mood > 0 ? "+" : ""}${d.mood.toFixed(2)} (${Object.entries(d.emotions).map(([name, n]) => `${n} ${name}`).join(", ")})`))));
 }
 
 async function showUnit() {

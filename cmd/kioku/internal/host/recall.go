@@ -35,8 +35,8 @@ func recallingFrom(conf *config.Config, m *kioku.Memory, s *derive.Service) serv
 		return m
 	}
 	opt := recall.Options{Cut: s.Cut, MaxResults: conf.Search.MaxResults, Egress: ceilingOf(conf), Now: ClockOf(conf)}
-	if conf.Derive.Recall && s.Asks() {
-		opt.Expand, opt.Rerank = s.Wordings, s.Choose
+	if conf.Derive.Recall > 0 && s.Asks() {
+		opt.Expand, opt.Rerank, opt.ModelBudget = s.Wordings, s.Choose, conf.Derive.Recall
 	}
 	return recalling{m, recall.New(m, m.Derived(), opt), s}
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -162,6 +163,34 @@ func (p *Page) evidence(all []memory.Evidence) {
 		if e.Quote != "" {
 			p.Linef("    %s", CleanLine(e.Quote))
 		}
+		if e.Reflection != nil {
+			p.Linef("    %s", Dim("reflection: "+reflection(*e.Reflection)))
+		}
+	}
+}
+
+// reflection returns what a model thinks of an episode on one line.
+func reflection(r memory.Reflection) string {
+	said := fmt.Sprintf("%s %.2f, salience %.2f", r.Emotion, r.Intensity, r.Salience)
+	if len(r.Tags) > 0 {
+		said += ", " + strings.Join(r.Tags, ", ")
+	}
+	return CleanLine(said + ": " + r.Text)
+}
+
+// moodWidth is the number of characters of each half of the scale of moods.
+const moodWidth = 10
+
+// Reflections adds the mood of each day on a scale from -1 to 1, and what a model thinks of the episodes.
+func (p *Page) Reflections(all unit.Reflections) {
+	for _, d := range all.Days {
+		at := int(math.Round(d.Mood * moodWidth))
+		scale := []rune(strings.Repeat("·", moodWidth) + "|" + strings.Repeat("·", moodWidth))
+		scale[moodWidth+at] = '●'
+		p.Linef("%s  %s  %+.2f  %s", d.Date, string(scale), d.Mood, Dim(counted(d.Emotions, "none")))
+	}
+	for _, r := range all.Reflections {
+		p.Linef("%s  %s", Bold(CleanLine(fmt.Sprintf("%s#L%d-L%d", r.Path, r.StartLine, r.EndLine))), reflection(r.Reflection))
 	}
 }
 

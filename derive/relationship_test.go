@@ -1,12 +1,14 @@
 package derive_test
 
 import (
+	"strings"
 	"testing"
 
+	"kioku/llm"
 	"kioku/memory"
 )
 
-// What user and assistant are about together in a week is summed up by a model, of their conversations only.
+// What user and assistant are about together in a week is summed up by a model, which is asked once for that and the week.
 func TestARelationshipIsSummedUpOfConversations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "memory/2026-11-18.md", day("Bea lives in Rome."), "memory/2026-11-20.md", conversation)
@@ -22,15 +24,35 @@ func TestARelationshipIsSummedUpOfConversations(t *testing.T) {
 	if found := summaries(); len(found) != 0 {
 		t.Errorf("by rules: %+v", found)
 	}
-	w.withModel(&fakeModel{})
+	m := &fakeModel{}
+	asked := map[string]int{}
+	m.answer = func(_ int, req llm.Request) (llm.Response, error) {
+		if scope, ok := strings.CutPrefix(req.System, "Task: summary"); ok && scope != "" {
+			_, scope, _ := strings.Cut(req.Messages[0].Text, "scope: ")
+			scope, _, _ = strings.Cut(scope, "\n")
+			asked[scope]++
+		}
+		return say(reading(req)), nil
+	}
+	w.withModel(m)
 	w.derive()
 	found := summaries()
 	if len(found) != 1 || found[0].Summary.Key != "2026-W47" || found[0].Source != "model" {
 		t.Fatalf("by a model: %+v", found)
 	}
-	for _, e := range found[0].Evidence {
-		if e.Path != "memory/2026-11-20.md" {
-			t.Errorf("it is made of %s, which is no conversation", e.Path)
+	if asked["weekly 2026-W47"] != 1 || asked["relationship 2026-W47"] != 0 {
+		t.Errorf("a week and its relationship are asked for as %v", asked)
+	}
+}
+
+// A week without a conversation has no relationship.
+func TestAWeekOfNotesHasNoRelationship(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-18.md", day("Bea lives in Rome.")).withModel(&fakeModel{})
+	w.derive()
+	for _, u := range w.units(memory.KindSummary) {
+		if u.Summary.Scope == memory.ScopeRelationship {
+			t.Errorf("%+v", u)
 		}
 	}
 }

@@ -45,6 +45,8 @@ type scope struct {
 	input    string
 	// before is the summary that there is, the zero value if there is none.
 	before memory.Unit
+	// shares is the relationship of the same week if the model is asked for both at once; nil otherwise.
+	shares *scope
 }
 
 // uid returns the UID of the summary.
@@ -109,8 +111,8 @@ func (s *Service) scopes(ctx context.Context, now time.Time, ceiling memory.Sens
 		all[i].episodes = summable(episodes, ceiling)
 	}
 	for _, c := range all {
-		if c.kind == memory.ScopeWeekly {
-			c.kind, c.episodes = memory.ScopeRelationship, conversations(c.episodes)
+		if c.kind == memory.ScopeWeekly && slices.ContainsFunc(c.episodes, isConversation) {
+			c.kind = memory.ScopeRelationship // of the same answer, and therefore of the same episodes
 			all = append(all, c)
 		}
 	}
@@ -170,11 +172,9 @@ func summable(episodes []memory.Episode, ceiling memory.Sensitivity) []memory.Ep
 	return episodes
 }
 
-// conversations returns the episodes in which both the user and the assistant speak.
-func conversations(episodes []memory.Episode) []memory.Episode {
-	return slices.DeleteFunc(slices.Clone(episodes), func(e memory.Episode) bool {
-		return !slices.Contains(e.Speakers, memory.SpeakerUser) || !slices.Contains(e.Speakers, memory.SpeakerAssistant)
-	})
+// isConversation reports whether both the user and the assistant speak in an episode.
+func isConversation(e memory.Episode) bool {
+	return slices.Contains(e.Speakers, memory.SpeakerUser) && slices.Contains(e.Speakers, memory.SpeakerAssistant)
 }
 
 // day returns a day as it is written.

@@ -48,7 +48,7 @@ func (c scope) task() task {
 func (s *Service) dueSummaries(ctx context.Context, parked map[string]store.Job) ([]scope, error) {
 	now, jobs := s.opt.Now(), map[string]int{}
 	scopes, err := s.scopes(ctx, now, s.opt.Ceiling)
-	return slices.DeleteFunc(scopes, func(c scope) bool {
+	due := slices.DeleteFunc(scopes, func(c scope) bool {
 		failed, isParked := parked[c.task().id()]
 		byPerson := c.before.Pinned || c.before.Source != "" && c.before.Source != makerModel && c.before.Source != makerRule
 		if byPerson || c.before.Source == makerModel && !summaryIsDue(now, c) ||
@@ -57,7 +57,23 @@ func (s *Service) dueSummaries(ctx context.Context, parked map[string]store.Job)
 		}
 		jobs[c.kind]++
 		return jobs[c.kind] > maxAboutJobs && (c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic)
-	}), err
+	})
+	return together(due), err
+}
+
+// together has one question serve a week and the relationship of it.
+func together(due []scope) (asked []scope) {
+	for _, c := range due {
+		week := slices.IndexFunc(asked, func(w scope) bool {
+			return c.kind == memory.ScopeRelationship && w.kind == memory.ScopeWeekly && w.key == c.key
+		})
+		if week < 0 {
+			asked = append(asked, c)
+		} else {
+			asked[week].shares = &c
+		}
+	}
+	return asked
 }
 
 // pauseOf returns the least time between two summaries of a scope.
@@ -110,7 +126,12 @@ func (s *Service) makeSummary(ctx context.Context, c scope) error {
 		return err
 	}
 	c.episodes = shown
-	return s.putSummary(ctx, c, summary, makerModel)
+	err = s.putSummary(ctx, c, summary, makerModel)
+	if err == nil && c.shares != nil {
+		c.shares.episodes = shown
+		err = s.putSummary(ctx, *c.shares, summary, makerModel)
+	}
+	return err
 }
 
 // cachedSummary returns what the model has said to the same question before, and false if that is not known, or of another contract.

@@ -74,13 +74,16 @@ func (d *Document) mentionFileSubject(m *mentions) {
 type itemSubject struct {
 	ref    memory.EntityRef
 	indent int
+	// nobody is set for an item that is a name and nothing else, such as "- Dario": who or what it is, nothing tells, and what is in it is
+	// about that and not about the owner.
+	nobody bool
 }
 
 // subjectFor returns what a paragraph is about, and adds the entities that its headings and its beginning name. The name at the
 // beginning is removed from its text. It returns false if nothing tells what the paragraph is about.
 func (d *Document) subjectFor(p *paragraph, item *itemSubject, noted bool, m *mentions) (memory.EntityRef, bool) {
-	if p.item && p.indent > item.indent && item.ref != (memory.EntityRef{}) {
-		return item.ref, true
+	if p.item && p.indent > item.indent && (item.ref != (memory.EntityRef{}) || item.nobody) {
+		return item.ref, !item.nobody
 	}
 	*item = itemSubject{}
 	head := d.headingSubject(p.headings)
@@ -89,6 +92,8 @@ func (d *Document) subjectFor(p *paragraph, item *itemSubject, noted bool, m *me
 			*item = itemSubject{ref: ref}
 			return ref, true
 		}
+		name := cleanName(tag.ReplaceAllString(p.text, ""))
+		item.nobody = isPersonName(name) && !d.isUser(name)
 	}
 	switch {
 	case head.ref != (memory.EntityRef{}):
@@ -101,6 +106,9 @@ func (d *Document) subjectFor(p *paragraph, item *itemSubject, noted bool, m *me
 	}
 	return vocab.User(), d.longTerm
 }
+
+// tag is a tag of HTML.
+var tag = text.NewRegexp(`<[^<>]*>`)
 
 // isUser reports whether a name is the owner's.
 func (d *Document) isUser(name string) bool {

@@ -221,3 +221,28 @@ func TestNewRefusesGlobs(t *testing.T) {
 		t.Error("the fingerprint lacks the version")
 	}
 }
+
+// What stands under a bare name in MEMORY.md is about that name, and nothing tells what it is: it is no fact about the owner.
+func TestItemsUnderABareNameAreNotAboutTheOwner(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"- Dario <img src=x>\n  - Company: Casa Azul\n": 0,
+		"- Dario\n  - Company: Casa Azul\n":             0,
+		"- 田中さん\n  - Company: Casa Azul\n":              0,
+		"- Work\n  - Company: Casa Azul\n":              1,
+		"- My job\n  - Company: Casa Azul\n":            1,
+		"- About me:\n  - Company: Casa Azul\n":         1,
+		"- 仕事\n  - Company: Casa Azul\n":                1,
+		"- Company: Casa Azul\n":                        1,
+	} {
+		got := 0
+		for _, fact := range factsIn(t, newRules(t, rule.Options{}), note("MEMORY.md", "# Memory\n\n"+text)) {
+			if strings.HasPrefix(fact, memory.UserName+" works_at") {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %d facts about the owner, want %d", text, got, want)
+		}
+	}
+}

@@ -183,3 +183,42 @@ func TestSearchShowsTheModelOnlyWhatItMaySee(t *testing.T) {
 		t.Errorf("the model was asked about %q", seen)
 	}
 }
+
+// The model has the time of the settings, and no more than the caller has.
+func TestTheModelHasTheTimeOfTheSettingsAndOfTheCaller(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name           string
+		budget, caller time.Duration
+		finds          bool
+	}{
+		{"a slow model", 5 * time.Second, time.Minute, true},
+		{"little time by the settings", time.Second, time.Minute, false},
+		{"a caller in a hurry", 5 * time.Second, 2 * time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := recall.New(&engine{notes: brothers(), least: 0.2}, &derived{}, recall.Options{ModelBudget: c.budget,
+					Expand: func(ctx context.Context, _ string, _ []memory.Turn, _ time.Time) ([]string, error) {
+						select {
+						case <-time.After(3 * time.Second):
+							return []string{"Paulo accordions"}, nil
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					}})
+				ctx, cancel := context.WithTimeout(t.Context(), c.caller)
+				defer cancel()
+				a, err := r.Search(ctx, memory.Query{Text: "And the musical one?", Context: turns("Let us talk about families.")})
+				if err != nil || ctx.Err() != nil {
+					t.Fatalf("no answer in time: %v, %v", err, ctx.Err())
+				}
+				found := len(a.Hits) > 0 && strings.HasPrefix(a.Hits[0].Snippet, "Paulo")
+				if late := slices.Contains(codes(a), memory.ExpandTimeout); found != c.finds || late == c.finds {
+					t.Errorf("found %q, degraded %q", texts(a), codes(a))
+				}
+			})
+		})
+	}
+}

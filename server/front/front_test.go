@@ -108,3 +108,18 @@ func TestOtherSitesLinkOnlyToPages(t *testing.T) {
 		}
 	}
 }
+
+// The search request of the article is taken as it is.
+func TestSearchTakesTheRequestOfTheArticle(t *testing.T) {
+	t.Parallel()
+	url := newFront(t)
+	resp, err := http.Post(url+"/v1/search", "application/json", strings.NewReader(`{"query":"API について何を決めた？","maxResults":6,"minScore":0.35}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"results"`) && !strings.Contains(string(answer), `"degraded"`) {
+		t.Errorf("%d: %s, %v", resp.StatusCode, answer, err)
+	}
+}

@@ -54,7 +54,7 @@ func TestAxeOfKnownAndCouncil(t *testing.T) {
 		path  string
 		parts []string
 	}{
-		{derived(t), "/known", []string{"", "facts", "loops", "conflicts", "weeks", "names"}},
+		{derived(t), "/known", []string{"", "facts", "loops", "conflicts", "weeks", "mood", "names"}},
 		{c, "/council", []string{"", "decisions", "members", "evaluations", "workers", "logs"}},
 	} {
 		for i, part := range look.parts {

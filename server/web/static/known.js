@@ -1,5 +1,5 @@
 // What is derived from the notes: facts, loops, conflicts, weeks, people and topics.
-import { ago, announce, api, clean, count, errorBox, h, href, latest, number, replace, words } from "/static/app.js";
+import { ago, announce, api, clean, count, errorBox, h, href, latest, noteHref, number, replace, words } from "/static/app.js";
 import { decide, knownHref, period, unitCard } from "/static/unit.js";
 
 const view = document.getElementById("view");
@@ -144,9 +144,9 @@ async function showWeeks() {
 
 async function showMood() {
 	const got = await api("derive/reflections", { limit: 1000 });
-	if (!got.reflections.length) return replace(view, none("No moods", "A language model can say what it thinks of each episode, if derive.llm.model and derive.reflect are set."));
-	replace(view, section("Mood", [moodLine(got.days)]), section("Episodes", [h("ul", { class: "moods" }, got.reflections.slice(0, 100).map((r) => h("li", {},
-		h("a", { href: href("/note", { path: r.path, line: r.start_line }) }, r.date || clean(r.path)), " ", h("span", { class: "tag" }, clean(r.emotion_label)),
+	if (!got.days.length) return replace(view, none("No moods", "A language model can say what it thinks of each episode, if derive.llm.model and derive.reflect are set."));
+	replace(view, section("Mood", [moodLine(got.days), h("p", { class: "small muted span" }, h("span", {}, got.days[0].date), h("span", {}, got.days.at(-1).date))]), section("Episodes", [h("ul", { class: "moods" }, got.reflections.slice(0, 100).map((r) => h("li", {},
+		h("a", { href: noteHref(r.path, r.start_line, r.end_line) }, r.date || clean(r.path)), " ", h("span", { class: "tag" }, clean(r.emotion_label)),
 		words("span", {}, ` ${r.reflection_text}`), r.topic_tags?.length > 0 && h("span", { class: "small muted" }, ` ${r.topic_tags.map(clean).join(", ")}`))))]));
 }
 

@@ -81,7 +81,7 @@ var mayImport = map[string]string{
 	"council/template":       "council memory internal",
 	"council/folder":         "council council/flow internal",
 	"council/flow":           "council",
-	"council/engine":         "council council/flow council/folder council/member agent/bootstrap agent/prompt agent/recall agent/tools llm memory internal",
+	"council/engine":         "council council/flow council/folder council/member agent/bootstrap agent/program agent/prompt agent/recall agent/tools llm memory internal",
 	"council/counciltest":    "council council/member",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            "", // its benchmarks use what they measure

@@ -25,6 +25,7 @@ func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 		"cmd/kioku/internal/connect/service.go":  `"unix"|&http.Transport\{\}|&http.Client\{Transport: transport,`, // to a socket, else as the network dials
 		"internal/trace/otlp.go":                 "Transport: opt.Transport,",
 		"cmd/kioku/internal/connect/daemon.go":   `"unix"`,
+		"agent/program/tools.go":                 `"unix"`,
 		"cmd/kioku/internal/connect/stop.go":     `"unix"`, // of the daemon that it ends
 		"cmd/kioku/internal/modelstore/fetch.go": "Transport: f.transport,",
 		"internal/modelhttp/client.go":           "Transport: c,",

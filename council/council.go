@@ -94,12 +94,17 @@ type Member struct {
 	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn, and
 	// "remote:NAME" one that says which model that is.
 	Model string `yaml:"model" json:"model"`
-	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model. With a command,
-	// Model only says which model the program asks.
+	// Preset is how a known program answers, such as "claude-think". With a preset, Model is the name of a model for the program.
+	Preset string `yaml:"preset" json:"preset,omitempty"`
+	// Reads is the folder that a preset that looks may read, and Args are further arguments of the program of a preset.
+	Reads string   `yaml:"reads" json:"-"`
+	Args  []string `yaml:"args" json:"-"` // of a preset
+	// Command is the argv of another program that answers, with the prompt on its standard input. With a command, Model only says which
+	// model the program asks.
 	Command []string `yaml:"command" json:"-"`
 	// Output is the path of the answer in the JSON that Command prints, such as "result"; empty if it prints the answer itself.
 	Output string `yaml:"output" json:"-"`
-	// Env are names of environment variables that Command gets beside PATH, HOME, USER, LANG, TZ, TMPDIR and LC_*.
+	// Env are names of environment variables that the program gets beside PATH, HOME, USER, LANG, TZ, TMPDIR and LC_*, or NAME=VALUE.
 	Env []string `yaml:"env" json:"-"`
 	// Roles are arbiter, executor, reviewer, approver, runner, announcer, coordinator.
 	Roles []string `yaml:"roles" json:"roles"`

@@ -39,15 +39,32 @@ const ModelEcho = "echo"
 // ModelRemote is the model of a member that runs elsewhere; "remote:NAME" says which model it asks.
 const ModelRemote = "remote"
 
+// External reports whether a program answers for a member.
+func (m Member) External() bool { return len(m.Command) > 0 || m.Preset != "" }
+
 // Remote reports whether a member runs elsewhere and fetches its turns.
 func (m Member) Remote() bool {
-	return len(m.Command) == 0 && (m.Model == ModelRemote || strings.HasPrefix(m.Model, ModelRemote+":"))
+	return !m.External() && (m.Model == ModelRemote || strings.HasPrefix(m.Model, ModelRemote+":"))
 }
 
 // ModelName returns what tells the model of a member, as far as the settings say it: the name of the model, or that of the program.
 func (m Member) ModelName() string {
-	if m.Model == "" && len(m.Command) > 0 {
+	switch {
+	case m.Model == "" && m.Preset != "":
+		program, _, _ := strings.Cut(m.Preset, "-")
+		return program
+	case m.Model == "" && len(m.Command) > 0:
 		return path.Base(m.Command[0])
 	}
 	return strings.TrimPrefix(m.Model, ModelRemote+":")
+}
+
+// Family returns who has made the model of a member: by its name, or by the program of its preset, which may have names of its own for
+// models.
+func (m Member) Family() string {
+	f := FamilyOf(m.ModelName())
+	if f == UnknownFamily && m.Preset != "" {
+		f = FamilyOf(m.Preset)
+	}
+	return f
 }

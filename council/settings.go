@@ -102,6 +102,9 @@ func (s Settings) checkMembers() error {
 			return Invalid("members", "name %q is used twice, or is that of the council agent", m.Name)
 		}
 		seen[m.Name] = true
+		if m.Preset != "" && len(m.Command) > 0 || m.Preset == "" && len(m.Args) > 0 {
+			return Invalid("members", "%s has a command or args that do not go with its preset; the preset is the command", m.Name)
+		}
 		for _, role := range m.Roles {
 			if !slices.Contains(roles, role) {
 				return Invalid("members", "%s has the role %.40q; roles are %s", m.Name, role, strings.Join(roles, ", "))

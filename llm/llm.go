@@ -186,6 +186,8 @@ type Usage struct {
 	// CacheKnown says that the provider tells what its cache did. If it is false, CacheRead and CacheWrite are 0 because
 	// nobody knows.
 	CacheKnown bool `json:"cacheKnown,omitempty"`
+	// Dollars is what a program says that it has cost; 0 for others.
+	Dollars float64 `json:"-"`
 }
 
 // Prompt returns the number of tokens of the prompt.
@@ -195,7 +197,7 @@ func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
-		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite, CacheKnown: u.CacheKnown || v.CacheKnown,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite, CacheKnown: u.CacheKnown || v.CacheKnown, Dollars: u.Dollars + v.Dollars,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	agentprogram "kioku/agent/program"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/host"
@@ -23,6 +24,7 @@ import (
 
 func (a *app) mcpCmd() *cobra.Command {
 	var idle time.Duration
+	var turn string
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve the memory to an MCP client over standard input and output",
 		Long: "Serve the memory to a client of the Model Context Protocol, such as Claude Code, Codex or Cursor, over standard input and\n" +
@@ -30,9 +32,15 @@ func (a *app) mcpCmd() *cobra.Command {
 			"the background and that ends some minutes after the last client.",
 		Example: "  kioku mcp --workspace ~/notes",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), idle) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if turn != "" {
+				return agentprogram.Join(cmd.Context(), turn, a.stdin, a.Stdout)
+			}
+			return a.mcp(cmd.Context(), idle)
+		},
 	}
 	cmd.Flags().DurationVar(&idle, "idle", connect.DaemonIdle, "`time` for which a daemon that this command starts stays after the last client")
+	cmd.Flags().StringVar(&turn, "turn", "", "serve what a member of a council may look up in its turn, by the `socket` of the turn; presets use it")
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"kioku/agent/program"
 	"path"
 	"slices"
 	"strings"
@@ -200,8 +201,8 @@ func (e *Engine) doAction(ctx context.Context, r council.ActionRequest) (string,
 	if err := e.f.Root().MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	out := &member.Tail{Limit: maxResult}
-	err := member.Program{Argv: e.set.Actions[r.Service].Command, Dir: path.Join(e.f.Path(), dir), Stdout: out, Stderr: out}.Run(ctx)
+	out := &program.Tail{Limit: maxResult}
+	err := program.Process{Argv: e.set.Actions[r.Service].Command, Dir: path.Join(e.f.Path(), dir), Stdout: out, Stderr: out}.Run(ctx)
 	return out.String(), err
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"kioku/agent/program"
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/member"
@@ -124,20 +125,25 @@ func (d *doctor) members(ctx context.Context) {
 
 // command checks the program of a member.
 func (d *doctor) command(m council.Member) {
-	if len(m.Command) == 0 {
+	if !m.External() {
 		return
 	}
 	name := "program of " + m.Name
-	if _, err := exec.LookPath(m.Command[0]); err != nil {
-		d.add(name, LevelError, "%v; install it, or correct members.%s.command", err, m.Name)
+	a, err := member.Program(m)
+	if err != nil {
+		d.add(name, LevelError, "%v", err)
+		return
 	}
-	switch dangerous, unwise := member.CheckCommand(m); {
+	if _, err := exec.LookPath(a.Command[0]); err != nil {
+		d.add(name, LevelError, "%v; install it, or correct members.%s", err, m.Name)
+	}
+	switch dangerous, unwise := program.Check(a.Command); {
 	case dangerous != "":
 		d.add(name, LevelError, "%s", dangerous)
 	case unwise != "":
 		d.add(name, LevelWarning, "%s", unwise)
 	default:
-		d.add(name, LevelWarning, "%q runs as this user with this user's network", m.Command[0])
+		d.add(name, LevelWarning, "%q runs as this user with this user's network", a.Command[0])
 	}
 }
 
@@ -152,8 +158,8 @@ func (d *doctor) independence(all []MemberState) {
 		d.add("independence", LevelError, "the members run on %d families of models, and minFamilies needs %d: every task will be stalled. "+
 			"Give a member a model of another family, or name it: model beside command, remote:NAME for one elsewhere", len(by), need)
 	case len(by) == 1:
-		d.add("independence", LevelWarning, "all members run on one family of models (%s): they are likely to make the same mistakes. "+
-			"Give one of them a model of another maker", all[0].Family)
+		d.add("independence", LevelOK, "all members run on one family of models (%s), so they may make the same mistakes. minFamilies: 2 has a task "+
+			"wait until one of them has a model of another maker", all[0].Family)
 	default:
 		d.add("independence", LevelOK, "%d families of models", len(by))
 	}
@@ -216,7 +222,7 @@ func (d *doctor) network() {
 		"Addresses in private networks are not refused")
 	var programs []string
 	for _, m := range d.e.set.Members {
-		if len(m.Command) > 0 {
+		if m.External() {
 			programs = append(programs, "member "+m.Name)
 		}
 	}

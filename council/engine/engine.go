@@ -213,5 +213,5 @@ func (e *Engine) family(name string) string {
 	if err != nil {
 		return council.UnknownFamily
 	}
-	return council.FamilyOf(m.ModelName())
+	return m.Family()
 }

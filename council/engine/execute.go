@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"kioku/agent/program"
 	"path"
 	"strings"
 
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
-	"kioku/council/member"
 )
 
 const (
@@ -29,9 +29,9 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 		r.Result, r.CompletedAt = "the folder of the task: "+err.Error(), e.now()
 		return r, true
 	}
-	w := &progress{e: e, rel: folder.Decisions + "/" + s.ID + "_progress.jsonl", kept: member.Tail{Limit: maxResult}}
+	w := &progress{e: e, rel: folder.Decisions + "/" + s.ID + "_progress.jsonl", kept: program.Tail{Limit: maxResult}}
 	stdin := brief(s, flow.Where(s, flow.World{Now: e.now(), Settings: e.set}))
-	err := member.Program{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Stdin: stdin, Stdout: w, Stderr: w}.Run(ctx)
+	err := program.Process{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Stdin: stdin, Stdout: w, Stderr: w}.Run(ctx)
 	w.end()
 	r.Result, r.CompletedAt, r.Succeeded = w.kept.String(), e.now(), err == nil
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -58,7 +58,7 @@ type progress struct {
 	e    *Engine
 	rel  string
 	line bytes.Buffer
-	kept member.Tail
+	kept program.Tail
 }
 
 // Write implements io.Writer.

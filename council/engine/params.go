@@ -12,6 +12,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/folder"
+	"kioku/council/member"
 	"kioku/internal/records"
 )
 
@@ -187,6 +188,9 @@ func (e *Engine) Members(_ context.Context) ([]MemberState, error) {
 	var all []MemberState
 	for _, m := range e.set.Members {
 		s := MemberState{Member: m, Family: e.family(m.Name), Unknown: council.Params{}, PausedUntil: paused[m.Name]}
+		if a, err := member.Program(m); err == nil && m.Preset != "" {
+			s.Program = a.Line()
+		}
 		p, bad := e.params(m.Name)
 		s.Params = p
 		if bad != nil {

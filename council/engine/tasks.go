@@ -290,7 +290,7 @@ func (e *Engine) thinking(id string) []string {
 
 // roundOf returns an attempt at a round as others may see it.
 func roundOf(s *flow.Snapshot, a flow.Attempt) Round {
-	r := Round{Cycle: 1, Round: a.Round, Attempt: a.Attempt, Seal: a.Seal}
+	r := Round{Cycle: 1, Round: a.Round, Attempt: a.Attempt, Seal: a.Seal, Reasons: map[string]string{}}
 	if a.Opened != nil {
 		r.Cycle, r.OpenedAt, r.Deadline = a.Opened.Cycle, a.Opened.OpenedAt, a.Opened.Deadline
 	}
@@ -302,6 +302,9 @@ func roundOf(s *flow.Snapshot, a flow.Attempt) Round {
 	}
 	for _, t := range a.Turns {
 		r.Turns = append(r.Turns, t)
+		if t.Reason != "" && r.Seal != nil {
+			r.Reasons[t.Member] = t.Reason
+		}
 	}
 	slices.Sort(r.Answered)
 	slices.SortFunc(r.Turns, func(a, b council.Turn) int { return cmp.Compare(a.Member, b.Member) })

@@ -86,6 +86,8 @@ type Round struct {
 	Deadline time.Time        `json:"deadline,omitzero"` // of the attempt
 	Ballots  []council.Ballot `json:"ballots"`           // as they were sealed
 	Turns    []council.Turn   `json:"-"`                 // of the members, by name
+	// Reasons say of those who have abstained why, in words.
+	Reasons map[string]string `json:"reasons,omitempty"`
 	// Answered are the members who have given a ballot.
 	Answered []string      `json:"answered"`
 	Seal     *council.Seal `json:"seal,omitempty"` // nil as long as the round is open
@@ -111,6 +113,8 @@ type MemberState struct {
 	// PausedUntil is zero if the member is not paused.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	Family      string    `json:"family"` // of its model
+	// Program is how the program of a preset is started: variables, then the command; empty for others.
+	Program []string `json:"program,omitempty"`
 }
 
 // WorkerState is what a worker is told.

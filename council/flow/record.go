@@ -234,17 +234,7 @@ func degraded(s *Snapshot, pos Position, last *Attempt) []string {
 			all = append(all, v.Member+" could not search all memories.")
 		}
 	}
-	if voted > 1 && last.Seal.Families == 1 && !s.scripted(*last) {
-		all = append(all, "All who voted run on one family of models.")
-	}
 	return all
-}
-
-// scripted reports whether a scripted model has given all votes of a sealed attempt: nobody takes it for more than one.
-func (s *Snapshot) scripted(last Attempt) bool {
-	return !slices.ContainsFunc(last.Seal.Ballots, func(v council.SealedVote) bool {
-		return s.sealed(last.Round, v).Model != council.ModelEcho
-	})
 }
 
 // usage adds up what calls of models have cost, by phase and member.

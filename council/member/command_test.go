@@ -148,7 +148,7 @@ func TestCommandFailsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := missing.Ask(t.Context(), question()); member.KindOf(err) != council.AbstainError || !strings.Contains(err.Error(), "members.panda.command") {
+	if _, err := missing.Ask(t.Context(), question()); member.KindOf(err) != council.AbstainError || !strings.Contains(err.Error(), "correct the command") {
 		t.Errorf("%v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"kioku/council"
@@ -47,8 +48,8 @@ type Members struct {
 type seat struct {
 	speaker
 	family string
-	// looksUp says that the member may have tools.
-	looksUp bool
+	// looksUp says that the member may have tools, and alone that it calls them within one call.
+	looksUp, alone bool
 }
 
 // speaker gets the reply to a prompt.
@@ -85,12 +86,13 @@ func New(o Options) (*Members, error) {
 // seat returns how a member is asked.
 func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) (seat, error) {
 	switch {
-	case len(c.Command) > 0:
-		return seat{speaker: commandSpeaker{c}, family: council.FamilyOf(c.ModelName())}, nil
+	case c.External():
+		a, err := Program(c)
+		return seat{commandSpeaker{a, c.ModelName()}, c.Family(), a.TakesTools(), true}, err
 	case c.Model == council.ModelEcho:
 		return seat{speaker: &modelSpeaker{&echo.Model{}}, family: council.ModelEcho}, nil
 	case c.Remote():
-		return seat{speaker: deskSpeaker{m.desk, c.ModelName()}, family: council.FamilyOf(c.ModelName())}, nil
+		return seat{speaker: deskSpeaker{m.desk, c.ModelName()}, family: c.Family()}, nil
 	case model == nil:
 		return seat{}, fmt.Errorf("the model %q is not available: set it to %q or %q, or configure a model", c.Model, council.ModelEcho, council.ModelRemote)
 	}
@@ -98,7 +100,7 @@ func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) 
 	if err != nil {
 		return seat{}, err
 	}
-	return seat{&modelSpeaker{got}, council.FamilyOf(got.Name()), true}, nil
+	return seat{&modelSpeaker{got}, council.FamilyOf(got.Name()), true, false}, nil
 }
 
 // Family returns the family of the model of a member, council.UnknownFamily for a member that is none of the council.
@@ -146,7 +148,8 @@ type turn struct {
 	*Members
 	q    Question
 	seat seat
-	cost Reply // what the turn has cost
+	cost Reply      // what the turn has cost
+	mu   sync.Mutex // guards lookups
 	// lookups are the results of tools so far, as the member got them; "" for a call that was not made.
 	lookups []string
 }
@@ -197,7 +200,9 @@ func (t *turn) logBroken(said string, wrong error) {
 func (t *turn) call(ctx context.Context, req llm.Request) (llm.Response, error) {
 	resp, err := ask.Call(ctx, t, req, func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		t.cost.Calls++
-		return t.seat.speak(ctx, t.q, req)
+		q := t.q
+		q.Call = t.lookUp // for a program, which calls tools by itself
+		return t.seat.speak(ctx, q, req)
 	})
 	switch {
 	case err != nil:
@@ -224,7 +229,7 @@ func (t *turn) Settle(id string, reserved int, u llm.Usage) {
 	}
 	line := usageLine{ID: id, Node: t.q.Member, Task: t.q.Task.ID, Model: t.seat.model(), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead,
 		CacheWrite: u.CacheWrite, CallType: t.q.Phase}
-	if t.budget != nil {
+	if line.Cost = u.Dollars; line.Cost == 0 && t.budget != nil {
 		line.Cost = t.budget.cost(line.Model, u)
 	}
 	t.cost.Usage = t.cost.Usage.Plus(line.usage())
@@ -258,7 +263,7 @@ func abstention(ctx context.Context, err error) error {
 		kind = council.AbstainTimeout
 	case errors.Is(err, ErrBudget), llm.KindOf(err) == llm.KindBudget:
 		kind = council.AbstainBudget
-	case errors.Is(err, errMalformed), llm.KindOf(err) == llm.KindAnswer:
+	case llm.KindOf(err) == llm.KindAnswer:
 		kind = council.AbstainMalformed
 	}
 	return &Abstention{Kind: kind, Reason: text.Shorten(text.OneLine(err.Error()), maxItem), Err: err}

@@ -3,7 +3,6 @@ package member_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,59 +10,26 @@ import (
 	"kioku/council/member"
 )
 
-// The table of the documentation has the presets, and each of them passes its own check.
-func TestPresetsAreThoseOfTheDocumentation(t *testing.T) {
+func TestProgramOfAPreset(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../../docs/council-members.md")
-	if err != nil {
-		t.Fatal(err)
+	a, err := member.Program(council.Member{Preset: "claude-look", Model: "opus", Reads: "/src/app", Args: []string{"--effort", "high"}, Env: []string{"ANTHROPIC_API_KEY"}})
+	line := strings.Join(a.Command, " ")
+	if err != nil || !strings.HasPrefix(line, "claude -p ") || !strings.HasSuffix(line, "--model opus --effort high") || !strings.Contains(strings.Join(a.Env, " "), "ANTHROPIC_API_KEY") {
+		t.Errorf("%q, %v", line, err)
 	}
-	rows := 0
-	for line := range strings.Lines(string(doc)) {
-		if strings.Contains(line, "| `[") {
-			rows++
-		}
-	}
-	if rows != len(member.Presets) {
-		t.Errorf("the table has %d programs, there are %d", rows, len(member.Presets))
-	}
-	for _, p := range member.Presets {
-		output := ""
-		if p.Output != "" {
-			output = "`" + p.Output + "`"
-		}
-		row := fmt.Sprintf("| %s | `%s` | %s |", p.Name, strings.TrimPrefix(p.YAML(), "command: "), output)
-		if !strings.Contains(string(doc), strings.ReplaceAll(row, "|  |", "| |")) {
-			t.Errorf("docs/council-members.md has no row %s", row)
-		}
-		if dangerous, unwise := member.CheckCommand(council.Member{Command: p.Command, Output: p.Output}); dangerous+unwise != "" {
-			t.Errorf("%s: %s%s", p.Name, dangerous, unwise)
+	for says, m := range map[string]council.Member{"there are claude-think": {Preset: "cursor"}, "name the folder": {Preset: "codex-look"}, "use gemini-look": {Preset: "gemini-think", Reads: "/src"}} {
+		if _, err := member.New(member.Options{Settings: council.Settings{Members: []council.Member{m}}}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v", m, err)
 		}
 	}
 }
 
-func TestCheckCommandFindsToolsThatAreOn(t *testing.T) {
+// A preset tells the family of models whose names say nothing.
+func TestFamilyOfAPreset(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		command           string
-		dangerous, unwise string
-	}{
-		{"/opt/bin/claude -p --dangerously-skip-permissions --permission-mode plan", "--dangerously-skip-permissions", ""},
-		{"claude -p --permission-mode=bypassPermissions", "bypassPermissions", ""},
-		{"claude -p --permission-mode=plan", "", ""},
-		{"claude -p --output-format json --permission-mode plan --max-turns 1", "", "output: result"},
-		{"claude -p", "", "without --permission-mode plan"},
-		{"codex exec --sandbox=danger-full-access -", "danger-full-access", ""},
-		{"codex exec -", "", "without --sandbox read-only"},
-		{"gemini --approval-mode yolo", "yolo", ""},
-		{"gemini -p", "", "without --approval-mode=plan"},
-		{"my-own-script --yolo", "", ""},
-	} {
-		dangerous, unwise := member.CheckCommand(council.Member{Command: strings.Fields(tc.command)})
-		for _, c := range []struct{ got, want string }{{dangerous, tc.dangerous}, {unwise, tc.unwise}} {
-			if (c.got == "") != (c.want == "") || !strings.Contains(c.got, c.want) {
-				t.Errorf("%s: %q, want %q", tc.command, c.got, c.want)
-			}
+	for family, m := range map[string]council.Member{"anthropic": {Preset: "claude-think", Model: "opus"}, "openai": {Preset: "codex-think"}, "google": {Preset: "gemini-look", Model: "auto"}} {
+		if m.Family() != family || m.Remote() {
+			t.Errorf("%+v: %s", m, m.Family())
 		}
 	}
 }
@@ -80,6 +46,7 @@ func TestRemedySaysWhatToDo(t *testing.T) {
 		{council.AbstainMalformed, script, "output"},
 		{council.AbstainMalformed, council.Member{Name: "panda"}, "logs/panda"},
 		{council.AbstainError, script, "logged in"},
+		{council.AbstainError, council.Member{Preset: "codex-think"}, "run codex by hand"},
 		{council.AbstainError, council.Member{}, "key"},
 	} {
 		err := fmt.Errorf("the member: %w", &member.Abstention{Kind: tc.kind, Err: errors.New("x")})

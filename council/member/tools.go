@@ -21,8 +21,8 @@ const (
 // readTools are the tools that a member may have.
 var readTools = []string{"memory_search", "memory_get"}
 
-// offered returns the tools that a member gets: those that only read, if it is asked by a model of a provider. A program has its own
-// tools, a member elsewhere too, and the scripted model needs none.
+// offered returns the tools that a member gets: those that only read, if it is asked by a model of a provider, or by a program that takes
+// them. A member elsewhere has its own tools, and the scripted model needs none.
 func (t *turn) offered() []llm.Tool {
 	if t.q.Call == nil || !t.seat.looksUp {
 		return nil
@@ -33,6 +33,9 @@ func (t *turn) offered() []llm.Tool {
 // exchange asks for a reply. A model that may look things up is asked with tools until it answers or has used up the calls of the turn,
 // and then without them, with what it has found. Each call is reserved.
 func (t *turn) exchange(ctx context.Context, req llm.Request) (llm.Response, error) {
+	if t.seat.alone {
+		return t.call(ctx, req)
+	}
 	talk := req
 	talk.Schema, talk.Messages = nil, slices.Clone(req.Messages)
 	for len(req.Tools) > 0 && len(t.lookups) < maxToolCalls {
@@ -53,6 +56,14 @@ func (t *turn) exchange(ctx context.Context, req llm.Request) (llm.Response, err
 		req.Messages[0].Text += "\n\n" + found
 	}
 	return t.call(ctx, req)
+}
+
+// lookUp calls a tool for a program.
+func (t *turn) lookUp(ctx context.Context, call llm.ToolCall) (text string, failed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.callTool(ctx, call)
+	return m.Text, m.Failed
 }
 
 // callTool returns the result of a call, which is data like all that others have written.

@@ -113,7 +113,7 @@ func OpenCouncil(o CouncilOptions) (*Council, error) {
 	if o.Echo {
 		set.Members = slices.Clone(set.Members)
 		for i := range set.Members {
-			set.Members[i].Model, set.Members[i].Command = council.ModelEcho, nil
+			set.Members[i].Model, set.Members[i].Command, set.Members[i].Preset = council.ModelEcho, nil, ""
 		}
 	}
 	root, err := os.OpenRoot(o.Folder)

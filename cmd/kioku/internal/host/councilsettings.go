@@ -55,7 +55,7 @@ func isCouncil(folder string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// LoadCouncil reads and checks the settings of a council. Workspaces of members are absolute in what it returns.
+// LoadCouncil reads and checks the settings of a council. Workspaces of members, and the folders that they read, are absolute in what it returns.
 func LoadCouncil(folder string) (council.Settings, error) {
 	path := filepath.Join(folder, CouncilFile)
 	data, err := readLimited(path)
@@ -82,6 +82,9 @@ func LoadCouncil(folder string) (council.Settings, error) {
 			m.Workspace = filepath.Join(folder, m.Workspace)
 		}
 		s.Members[i].Workspace = m.Workspace
+		if m.Reads != "" && !filepath.IsAbs(m.Reads) {
+			s.Members[i].Reads = filepath.Join(folder, m.Reads)
+		}
 	}
 	return s.WithDefaults(), nil
 }

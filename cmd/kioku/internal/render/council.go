@@ -216,6 +216,7 @@ func (p *Page) councilRounds(d engine.Detail) {
 		if r.Seal != nil {
 			for _, who := range slices.Sorted(maps.Keys(r.Seal.Abstentions)) {
 				p.Linef("  %s  abstains: %s", Bold(who), r.Seal.Abstentions[who])
+				p.councilText("    ", CleanLine(r.Reasons[who]))
 			}
 		}
 	}
@@ -286,6 +287,13 @@ func (p *Page) Council(c server.CouncilNow) {
 			p.Linef("  paused until %s", when(m.PausedUntil))
 		}
 		p.Linef("  %s", params(m.Params))
+		if len(m.Program) > 0 {
+			words := make([]string, len(m.Program))
+			for i, w := range m.Program {
+				words[i] = ShellQuote(w)
+			}
+			p.Linef("  runs %s", CleanLine(strings.Join(words, " ")))
+		}
 		if m.ParamsError != "" {
 			p.Linef("  ! the file of parameters is not used: %s", CleanLine(m.ParamsError))
 		}
@@ -297,7 +305,10 @@ func (p *Page) Council(c server.CouncilNow) {
 
 // modelOf returns the model of a member.
 func modelOf(m council.Member) string {
-	if m.Model == "" {
+	switch {
+	case m.Preset != "":
+		return strings.TrimSpace(m.Preset + " " + m.Model)
+	case m.Model == "":
 		return "command"
 	}
 	return m.Model

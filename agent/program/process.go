@@ -1,4 +1,4 @@
-package member
+package program
 
 import (
 	"bytes"
@@ -22,12 +22,12 @@ const killAfter = 3 * time.Second
 // passedOn are the environment variables that every program gets, with LC_*.
 var passedOn = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SHELL"}
 
-// Program is a program of the settings, which is run without a shell, in a process group that ends with it.
-type Program struct {
+// Process is a program that is run without a shell, in a process group that ends with it.
+type Process struct {
 	// Argv is the program and its arguments, and Dir the folder in which it runs.
 	Argv []string
 	Dir  string
-	// Env are the names of environment variables that it gets beside the usual ones.
+	// Env are the names of environment variables that it gets beside the usual ones, or NAME=VALUE.
 	Env []string
 	// Stdin is what it reads.
 	Stdin          string
@@ -35,13 +35,18 @@ type Program struct {
 }
 
 // Run runs the program until it ends or ctx does.
-func (p Program) Run(ctx context.Context) error {
+func (p Process) Run(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, p.Argv[0], p.Argv[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, strings.NewReader(p.Stdin), p.Stdout, p.Stderr
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return !slices.Contains(passedOn, name) && !strings.HasPrefix(name, "LC_") && !slices.Contains(p.Env, name)
 	})
+	for _, variable := range p.Env {
+		if strings.Contains(variable, "=") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killAfter

@@ -321,27 +321,20 @@ var Emotions = []string{"joy", "sadness", "anger", "fear", "neutral"}
 
 // Reflection is what a model thinks of an episode. It orders what is remembered; it is evidence of nothing.
 type Reflection struct {
-	// Text has at most 600 characters.
-	Text string `json:"reflection_text"`
+	Text string `json:"reflection_text"` // at most 600 characters
 	// Emotion is one of Emotions, and Intensity how strong it is, in [0,1].
 	Emotion   string  `json:"emotion_label"`
 	Intensity float64 `json:"emotion_intensity"`
 	// Salience says how much the episode matters, and Confidence how sure the model is, both in [0,1].
-	Salience   float64 `json:"salience_score"`
-	Confidence float64 `json:"confidence"`
-	// Tags are at most 8, each once, in alphabetical order.
-	Tags []string `json:"topic_tags"`
+	Salience   float64  `json:"salience_score"`
+	Confidence float64  `json:"confidence"`
+	Tags       []string `json:"topic_tags"` // at most 8, each once, in alphabetical order
 }
 
 // Mood is the emotion as a number in [-1,1]: joy is above zero, sadness, anger and fear are below.
 func (r Reflection) Mood() float64 {
-	switch r.Emotion {
-	case "joy":
-		return r.Intensity
-	case "sadness", "anger", "fear":
-		return -r.Intensity
-	}
-	return 0
+	sign := map[string]float64{"joy": 1, "sadness": -1, "anger": -1, "fear": -1}
+	return sign[r.Emotion] * r.Intensity
 }
 
 // UnitQuery asks for units.

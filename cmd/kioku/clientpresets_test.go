@@ -232,7 +232,9 @@ func TestClientsTellWhyAMemberFails(t *testing.T) {
 			if got := d.raw("council", "--folder", folder, "doctor", "--trial"); !strings.Contains(strings.ToLower(got.stdout), "credit balance is too low") {
 				t.Errorf("%s%s", got.stdout, got.stderr)
 			}
-			got := d.raw("council", "--folder", folder, "ask", "--description", "echo: *=approve", "Does the heron stay?")
+			var asked struct{ Task struct{ ID string } }
+			testkit.Must(t, json.Unmarshal([]byte(d.raw("council", "--folder", folder, "ask", "--json", "--description", "echo: *=approve", "Does the heron stay?").stdout), &asked))
+			got := d.raw("council", "--folder", folder, "show", asked.Task.ID)
 			if !strings.Contains(strings.ToLower(got.stdout), "credit balance is too low") {
 				t.Errorf("%s%s", got.stdout, got.stderr)
 			}

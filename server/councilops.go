@@ -183,7 +183,8 @@ type (
 	// TurnReply answers a turn.
 	TurnReply struct {
 		TurnLease
-		Reply     string `json:"reply"`
+		Reply     string `json:"reply,omitempty"`
+		Failed    string `json:"failed,omitempty"` // why there is no reply
 		TokensIn  int    `json:"tokens_in,omitempty"`
 		TokensOut int    `json:"tokens_out,omitempty"`
 	}
@@ -440,13 +441,13 @@ func councilOps(s *Server) CouncilOps {
 			return Turn{desk.Next(in.Member)}, nil
 		})),
 		SubmitTurn: op.New("council turn submit", "POST /v1/council/members/{member}/turns/{lease}/submit", "council:member:NAME", "Answers a turn.", asks(c, func(in TurnReply) guard {
-			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease), checkSize("reply", in.Reply, maxTurnReply))
+			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease), checkSize("reply", in.Reply, maxTurnReply), checkSize("failed", in.Failed, maxCouncilText))
 		}, func(ctx context.Context, e *engine.Engine, in TurnReply) (None, error) {
 			desk, err := e.Desk(in.Member)
 			if err != nil {
 				return None{}, err
 			}
-			return None{}, desk.Submit(in.Member, in.Lease, member.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut})
+			return None{}, desk.Submit(in.Member, in.Lease, member.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut, Failed: in.Failed})
 		})),
 		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", asks(c, func(in TurnLease) guard {
 			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))

@@ -34,7 +34,7 @@ func (a *app) councilCmd() *cobra.Command {
 		a.councilCommentCmd(), a.councilRoundCmd(), a.councilDecideCmd(), a.councilCancelCmd(), a.councilReportCmd(), a.councilOutcomeCmd(),
 		a.councilEvaluateCmd(), a.councilEvaluationsCmd(), a.councilParamsCmd(), a.councilMembersCmd(), a.councilLogCmd(),
 		a.councilWorkersCmd(), a.councilCommandCmd(), a.councilSuggestCmd(), a.councilSuggestionsCmd(), a.councilApproveCmd(), a.councilActionCmd(),
-		a.councilArchiveCmd(), a.councilImportCmd(), a.councilDoctorCmd(),
+		a.councilArchiveCmd(), a.councilImportCmd(), a.councilDoctorCmd(), a.councilMemberCmd(),
 	)
 	cmd.PersistentFlags().StringVar(&a.councilFolder, "folder", "", "`folder` of the council (default: council.folder, else the one around the current folder)")
 	return cmd

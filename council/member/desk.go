@@ -62,6 +62,8 @@ type RemoteReply struct {
 	Text []byte
 	// TokensIn and TokensOut are what the reply has cost; 0 has them estimated.
 	TokensIn, TokensOut int
+	// Failed says why there is no reply; empty if there is one.
+	Failed string
 }
 
 func newDesk(now func() time.Time) *Desk { return &Desk{now: now} }
@@ -86,8 +88,11 @@ func (d deskSpeaker) speak(ctx context.Context, q Question, req llm.Request) (ll
 	defer d.remove(t)
 	select {
 	case reply := <-t.reply:
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: string(reply.Text)}, Stop: llm.StopEnd,
-			Usage: llm.Usage{Input: max(reply.TokensIn, 0), Output: max(reply.TokensOut, 0)}}, nil
+		used := llm.Usage{Input: max(reply.TokensIn, 0), Output: max(reply.TokensOut, 0)}
+		if reply.Failed != "" {
+			return llm.Response{Usage: used}, errors.New(escapeHidden(reply.Failed))
+		}
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: string(reply.Text)}, Stop: llm.StopEnd, Usage: used}, nil
 	case <-ctx.Done():
 		return llm.Response{}, fmt.Errorf("wait for %s: %w", q.Member, context.Cause(ctx))
 	}
@@ -138,14 +143,18 @@ func (d *Desk) Renew(member, lease string) (time.Time, error) {
 }
 
 // Submit hands in the reply to a turn. A reply that breaks the contract is an *InputError; it may be handed in once more, and the
-// second such reply makes the member abstain. The error is ErrNoTurn for a lease that somebody else has got since, and after the end
-// of the round.
+// second such reply makes the member abstain, as one that has Failed does. The error is ErrNoTurn for a lease that somebody else has
+// got since, and after the end of the round.
 func (d *Desk) Submit(member, lease string, reply RemoteReply) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.find(member, lease)
 	if t == nil {
 		return ErrNoTurn
+	}
+	if reply.Failed != "" {
+		t.reply <- reply
+		return nil
 	}
 	_, wrong := Parse(t.q, string(reply.Text))
 	if wrong == nil {

@@ -164,11 +164,11 @@ func members(o CouncilOptions, set council.Settings, root *os.Root) (*member.Mem
 
 // memberOptions returns the options of members without a budget and logs.
 func (o CouncilOptions) memberOptions(set council.Settings) member.Options {
-	return member.Options{Settings: set, Now: o.Now, Model: o.model}
+	return member.Options{Settings: set, Now: o.Now, Model: o.ModelNamed}
 }
 
-// model returns the language model of a name in the settings of the council.
-func (o CouncilOptions) model(name string) (llm.Model, error) {
+// ModelNamed returns the language model of a name in the settings of the council.
+func (o CouncilOptions) ModelNamed(name string) (llm.Model, error) {
 	cfg, err := o.Conf.ModelNamed(name)
 	if err != nil {
 		return nil, err

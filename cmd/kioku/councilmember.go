@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/host"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/council"
+	"kioku/council/member"
+	"kioku/server"
+)
+
+func (a *app) councilMemberCmd() *cobra.Command {
+	var m council.Member
+	command := ""
+	cmd := &cobra.Command{
+		Use: "member NAME", Short: "Be a member of a council elsewhere: take its turns and answer them by a program or model",
+		Long: "Take the turns of a member whose model in council.yaml is remote, and answer each by a program or a language model of this machine,\n" +
+			"until it is ended. The council is that of --target, with a token that has the right member:NAME; it may start later. --command is written\n" +
+			"as in council.yaml: a list, or words with spaces between.",
+		Example: "  kioku council member panda --target council:7600 --token-file panda.token --command \"claude -p\"\n" +
+			"  kioku council member gorilla --llm ollama:qwen3",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			m.Name = args[0]
+			if m.Command, err = programOf(command); err != nil {
+				return err
+			}
+			if len(m.Command) == 0 && (m.Model == "" || m.Remote()) {
+				return render.Misuse("name the program that answers with --command, or a model with --llm; %s tries it without either", "--llm echo")
+			}
+			return a.attend(cmd.Context(), m)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&command, "command", "", "`program` that answers, with its arguments: \"[claude, -p]\" or \"claude -p\"")
+	fl.StringVar(&m.Output, "output", "", "`field` of the JSON that the program prints which contains the reply")
+	fl.StringSliceVar(&m.Env, "env", nil, "`names` of further environment variables that the program gets")
+	fl.StringVar(&m.Model, "llm", "", "`model` that answers, as in council.yaml")
+	return cmd
+}
+
+// programOf returns a command of the settings: a list of YAML, or words.
+func programOf(text string) (argv []string, err error) {
+	if !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return strings.Fields(text), nil
+	}
+	if err := yaml.Unmarshal([]byte(text), &argv); err != nil {
+		return nil, render.Misuse("--command is no list: %w", err)
+	}
+	return argv, nil
+}
+
+// attend plays a member of the council that the settings name, until ctx ends.
+func (a *app) attend(ctx context.Context, m council.Member) (err error) {
+	conf, err := a.commonConfig()
+	if err != nil {
+		return err
+	}
+	target, err := memoryTarget(conf)
+	if err != nil {
+		return err
+	}
+	conn, err := connect.Dial(conf, target)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	away := member.Away{
+		Member: m, Model: host.CouncilOptions{Conf: conf, Now: time.Now}.ModelNamed, Tell: a.Notice,
+		Next: func(ctx context.Context) (*member.RemoteTurn, error) {
+			ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)
+			defer cancel()
+			got, err := ops.NextTurn.Call(ctx, conn.Conn, server.MemberName{Member: m.Name})
+			return got.Turn, err
+		},
+		Renew: func(ctx context.Context, lease string) (time.Time, error) {
+			ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)
+			defer cancel()
+			got, err := ops.RenewTurn.Call(ctx, conn.Conn, leaseOf(m, lease))
+			return got.Until, err
+		},
+		Submit: func(ctx context.Context, lease string, r member.RemoteReply) error {
+			reply := server.TurnReply{TurnLease: leaseOf(m, lease), Reply: string(r.Text), Failed: r.Failed, TokensIn: r.TokensIn, TokensOut: r.TokensOut}
+			_, err := ops.SubmitTurn.Call(ctx, conn.Conn, reply)
+			return err
+		},
+	}
+	a.Notice("%s takes its turns at %s", m.Name, target)
+	if err = away.Attend(ctx); ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// leaseOf names a turn of a member.
+func leaseOf(m council.Member, lease string) server.TurnLease {
+	return server.TurnLease{MemberName: server.MemberName{Member: m.Name}, Lease: lease}
+}

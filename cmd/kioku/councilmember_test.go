@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kioku/internal/testkit"
+)
+
+// votes is a program that answers for panda; elsewhere it fails.
+const votes = `#!/bin/sh
+prompt=$(cat)
+case "$prompt" in
+*'"enum":["panda"]'*'"vote"'*) printf '{"reply":"{\\"node\\":\\"panda\\",\\"round\\":1,\\"vote\\":\\"approve\\",\\"opinion\\":\\"It is safe.\\",\\"proposed_approach\\":\\"Do it.\\",\\"concerns\\":[],\\"confidence\\":0.9,\\"evidence\\":[]}"}' ;;
+*) echo "nothing but votes" >&2; exit 1 ;;
+esac
+`
+
+// Members elsewhere take the turns of a council over HTTP, each with a token that lets it do nothing else: one by a program, one by a
+// model, and one by a program that fails, whose reason the council logs (issue 35, point 12).
+func TestCouncilMemberTakesTurns(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	folder := filepath.Join(s.workspace, "council")
+	s.must("council", "init", folder, "--llm", "remote")
+	script := filepath.Join(s.home, "votes")
+	testkit.Must(t, os.WriteFile(script, []byte(votes), 0o700))
+	var entries []string
+	for _, name := range []string{"panda", "gorilla", "triceratops"} {
+		testkit.Must(t, os.WriteFile(filepath.Join(s.home, name+".token"), []byte("for "+name), 0o600))
+		entries = append(entries, fmt.Sprintf("{name: %s, sha256: %s, agents: [], council: [\"member:%[1]s\"]}", name, hashToken("for "+name)))
+	}
+	s.env = append(s.env, "KIOKU_TOKENS=tokens: ["+strings.Join(entries, ", ")+"]")
+	p := s.start("council", "--folder", folder, "serve", "--listen", "127.0.0.1:0")
+	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "tcp:")
+	p.waits(p.err, "ready: ")
+
+	member := func(name, token string, how ...string) *process {
+		return s.start(append([]string{"council", "member", name, "--target", address, "--token-file", filepath.Join(s.home, token+".token")}, how...)...)
+	}
+	panda := member("panda", "panda", "--command", "["+script+"]", "--output", "reply")
+	gorilla := member("gorilla", "gorilla", "--command", script)
+	triceratops := member("triceratops", "triceratops", "--llm", "echo")
+	got := s.council("ask", "--description", "echo: *=approve", "Water the plants")
+	if got.code != exitOK || !strings.Contains(got.stdout, "panda yes; triceratops yes") {
+		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	panda.waits(panda.err, "opinion of ask_")
+	gorilla.waits(gorilla.err, "nothing but votes")
+	if got := s.council("logs", "gorilla"); !strings.Contains(got.stdout, "nothing but votes") {
+		t.Errorf("the council does not know why gorilla has no answer: %s", got.stdout)
+	}
+	for _, p := range []*process{panda, gorilla, triceratops} {
+		p.terminates()
+	}
+	if other := member("panda", "gorilla", "--llm", "echo"); true {
+		other.waits(other.err, "lacks the right member:panda")
+		if code, _ := other.ends(); code != exitError {
+			t.Errorf("with the token of another: exit %d", code)
+		}
+	}
+	s.run("council", "member", "panda", "--target", address).wants(t, exitUsage, "--command")
+}

@@ -1,0 +1,142 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kioku/council"
+	"kioku/internal/text"
+	"kioku/llm"
+	"kioku/llm/ask"
+	"kioku/memory"
+)
+
+const (
+	// lookEvery is the time between two looks for a turn, and renewEvery the one between two renewals of its lease.
+	lookEvery, renewEvery = time.Second, leaseTime / 3
+	// missedEvery is the time between two looks at a council that does not answer.
+	missedEvery = 5 * time.Second
+)
+
+// Away is a member that this process plays for a council elsewhere.
+type Away struct {
+	// Member has the name of the member, and the model or command that answers for it.
+	Member council.Member
+	// Model returns the model of a name; see Options.
+	Model func(name string) (llm.Model, error)
+	// Next, Renew and Submit are those of the Desk of the council.
+	Next   func(context.Context) (*RemoteTurn, error)
+	Renew  func(ctx context.Context, lease string) (time.Time, error)
+	Submit func(ctx context.Context, lease string, reply RemoteReply) error
+	// Tell is told in words of what happens.
+	Tell func(format string, args ...any)
+}
+
+// Attend takes turns until ctx ends, whose error it returns, or until the council refuses the member. A council that does not answer is
+// asked again later.
+func (a Away) Attend(ctx context.Context) error {
+	m, err := New(Options{Settings: council.Settings{Members: []council.Member{a.Member}}, Model: a.Model})
+	if err != nil {
+		return err
+	}
+	s, missed := m.seats[a.Member.Name], false
+	for {
+		turn, err := a.Next(ctx)
+		pause := lookEvery
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, memory.ErrDenied):
+			return err
+		case err != nil:
+			if !missed {
+				a.Tell("the council does not answer, and is asked again until it does: %v", err)
+			}
+			missed, pause = true, missedEvery
+		case turn != nil:
+			missed, pause = false, 0
+			a.answer(ctx, s, *turn)
+		default:
+			missed = false
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// answer answers a turn, whose lease is renewed meanwhile. It gives up once the council has ended the turn.
+func (a Away) answer(ctx context.Context, s seat, t RemoteTurn) {
+	about := fmt.Sprintf("%s of %s, round %d", t.Phase, t.TaskID, t.Round)
+	if t.TaskID == "" {
+		about = t.Phase
+	}
+	turn, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go a.hold(turn, t.Lease, stop)
+	started := time.Now()
+	switch err := a.ask(turn, s, t); {
+	case err == nil:
+		a.Tell("%s: has answered after %v", about, time.Since(started).Round(time.Millisecond))
+	case ctx.Err() == nil:
+		a.Tell("%s: %v", about, err)
+	}
+}
+
+// hold renews a lease until ctx ends. If the lease has ended, it ends the turn.
+func (a Away) hold(ctx context.Context, lease string, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if _, err := a.Renew(ctx, lease); errors.Is(err, memory.ErrNotFound) || errors.Is(err, ErrNoTurn) {
+			stop(err)
+			return
+		}
+	}
+}
+
+// ask asks the member, and once more if the council refuses its reply. Why there is no reply is handed in too.
+func (a Away) ask(ctx context.Context, s seat, t RemoteTurn) error {
+	q := Question{Member: t.Member, Phase: t.Phase, Task: council.Task{ID: t.TaskID}, Round: t.Round, Attempt: t.Attempt}
+	var spent llm.Usage
+	var failed error
+	err := ask.Ask(ctx, ask.Question{
+		Tries: maxTries, Shown: escapeHidden,
+		Request: llm.Request{System: t.System, CachedBytes: len(t.System), Messages: []llm.Message{{Role: llm.RoleUser, Text: t.Prompt}},
+			MaxTokens: tokensOf(t.Phase), Schema: t.Schema, Unchecked: true},
+		Call: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+			resp, err := s.speak(ctx, q, req)
+			used := ask.Used(req, resp, err)
+			spent.Input, spent.Output = spent.Input+used.Input, spent.Output+used.Output
+			return resp, err
+		},
+		Read: func(resp llm.Response) error {
+			err := a.Submit(ctx, t.Lease, RemoteReply{Text: []byte(resp.Message.Text), TokensIn: spent.Input, TokensOut: spent.Output})
+			if _, refused := errors.AsType[*memory.InputError](err); refused {
+				return err
+			}
+			failed = err
+			return nil
+		},
+	})
+	if err == nil {
+		return failed
+	}
+	if _, told := errors.AsType[*ask.InvalidError](err); told {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	reason := text.Shorten(text.OneLine(err.Error()), maxItem)
+	return errors.Join(err, a.Submit(ctx, t.Lease, RemoteReply{Failed: reason, TokensIn: spent.Input, TokensOut: spent.Output}))
+}

@@ -1,0 +1,131 @@
+package member_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kioku/council"
+	"kioku/council/member"
+	"kioku/llm"
+	"kioku/llm/llmtest"
+	"kioku/memory"
+)
+
+// attending has a script play panda at a desk until the test ends, and returns what it has told.
+func attending(t *testing.T, desk *member.Desk, steps ...llmtest.Step) *[]string {
+	t.Helper()
+	told := &[]string{}
+	a := member.Away{
+		Member: council.Member{Name: "panda", Model: "script"},
+		Model:  func(string) (llm.Model, error) { return &llmtest.Script{Steps: steps}, nil },
+		Next:   func(context.Context) (*member.RemoteTurn, error) { return desk.Next("panda"), nil },
+		Renew:  func(_ context.Context, lease string) (time.Time, error) { return desk.Renew("panda", lease) },
+		Submit: func(_ context.Context, lease string, r member.RemoteReply) error {
+			return desk.Submit("panda", lease, r)
+		},
+		Tell: func(format string, args ...any) { *told = append(*told, fmt.Sprintf(format, args...)) },
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Attend(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Attend: %v", err)
+		}
+	})
+	return told
+}
+
+// What a member elsewhere says is a vote, also once it has corrected itself; that it cannot answer is an abstention with the reason.
+func TestAttendAnswersTurns(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		steps []llmtest.Step
+		kind  string
+		says  string
+	}{
+		{"a vote", []llmtest.Step{llmtest.Say(ballot)}, "", "opinion of task_1, round 1: has answered"},
+		{"corrected", []llmtest.Step{llmtest.Say("I approve it"), llmtest.Say(ballot)}, "", "has answered"},
+		{"broken", []llmtest.Step{llmtest.Say("I approve it"), llmtest.Say("I do")}, council.AbstainMalformed, "the member abstains"},
+		{"failed", []llmtest.Step{{Err: errors.New("not logged in")}}, council.AbstainError, "not logged in"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				desk, done := askRemote(t, t.Context())
+				told := attending(t, desk, tc.steps...)
+				got := <-done
+				if member.KindOf(got.err) != tc.kind || tc.kind == "" && (got.reply.Ballot == nil || got.reply.Ballot.Vote != council.VoteApprove) {
+					t.Errorf("%+v", got)
+				}
+				if tc.kind == council.AbstainError && !strings.Contains(got.err.Error(), tc.says) {
+					t.Errorf("the council is not told why: %v", got.err)
+				}
+				synctest.Wait()
+				if all := strings.Join(*told, "\n"); !strings.Contains(all, tc.says) {
+					t.Errorf("told: %s", all)
+				}
+			})
+		})
+	}
+}
+
+// later is closed after a time.
+func later(d time.Duration) <-chan struct{} {
+	c := make(chan struct{})
+	time.AfterFunc(d, func() { close(c) })
+	return c
+}
+
+// A slow member keeps its turn by renewing it, and stops working once the council has ended the turn.
+func TestAttendHoldsATurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		desk, done := askRemote(t, t.Context())
+		attending(t, desk, llmtest.Step{Wait: later(10 * time.Minute), Response: llmtest.Say(ballot).Response})
+		if got := <-done; got.err != nil || got.reply.Ballot == nil {
+			t.Errorf("%+v", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		desk, done := askRemote(t, ctx)
+		told := attending(t, desk, llmtest.Step{Wait: later(time.Hour), Response: llmtest.Say(ballot).Response})
+		if got := <-done; member.KindOf(got.err) != council.AbstainTimeout {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(time.Minute)
+		if all := strings.Join(*told, "\n"); !strings.Contains(all, "there is no such turn") {
+			t.Errorf("it works on: %s", all)
+		}
+	})
+}
+
+// A council that does not answer is asked again; one that refuses the member ends it.
+func TestAttendWaitsForTheCouncil(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked, told := 0, 0
+		a := member.Away{
+			Member: council.Member{Name: "panda", Model: council.ModelEcho},
+			Next: func(context.Context) (*member.RemoteTurn, error) {
+				if asked++; asked < 5 {
+					return nil, memory.ErrUnreachable
+				}
+				return nil, memory.ErrDenied
+			},
+			Tell: func(string, ...any) { told++ },
+		}
+		if err := a.Attend(t.Context()); !errors.Is(err, memory.ErrDenied) || asked != 5 || told != 1 {
+			t.Errorf("%v after %d looks, told %d times", err, asked, told)
+		}
+	})
+}

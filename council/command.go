@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -24,10 +25,17 @@ func (c *Command) Check() error {
 		return Invalid("action", "is %.40q; must be pause, resume, adjust_params or restart", c.Action)
 	case c.Params.DurationMinutes < 0 || c.Params.DurationMinutes > 7*24*60:
 		return Invalid("params.duration_minutes", "is %d; must be 0 to %d", c.Params.DurationMinutes, 7*24*60)
-	case c.Action == CommandAdjustParams && len(c.Params.Directives) == 0:
-		return Invalid("params.directives", "are missing; say in at most %d lines how the worker is to behave", MaxDirectives)
+	case c.Action == CommandAdjustParams && len(c.Params.Directives)+len(c.Params.Values) == 0:
+		return Invalid("params.directives", "are missing; say in at most %d lines or values how the worker is to behave", MaxDirectives)
 	case len(c.Params.Directives) > MaxDirectives:
 		return Invalid("params.directives", "are %d; at most %d are taken", len(c.Params.Directives), MaxDirectives)
+	case len(c.Params.Values) > MaxDirectives:
+		return Invalid("params.values", "are %d; at most %d are taken", len(c.Params.Values), MaxDirectives)
+	}
+	for name, v := range c.Params.Values {
+		if !ValidName(name) || !(v >= 0 && v <= 1) {
+			return Invalid("params.values", "has %.40q: %v; need a name in lower case and a number from 0 to 1", name, v)
+		}
 	}
 	for _, d := range c.Params.Directives {
 		if utf8.RuneCountInString(d) > MaxDirective || d == "" {
@@ -35,6 +43,25 @@ func (c *Command) Check() error {
 		}
 	}
 	return nil
+}
+
+// Orders returns what adjust_params tells a worker, a line each: the values by name, then the directives.
+func (p CommandParams) Orders() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
+		lines = append(lines, fmt.Sprintf("%s is %.2f from 0 to 1 (%s)", name, p.Values[name], Level(p.Values[name])))
+	}
+	return append(lines, p.Directives...)
+}
+
+// Level returns the word for a parameter.
+func Level(v float64) string {
+	switch {
+	case v < 0.34:
+		return "low"
+	case v < 0.67:
+		return "middling"
+	}
+	return "high"
 }
 
 // Sign returns the MAC of a command with a key.

@@ -33,6 +33,8 @@ type CommandParams struct {
 	DurationMinutes int `json:"duration_minutes,omitempty"`
 	// Directives of adjust_params: at most 5 of at most 200 characters.
 	Directives []string `json:"directives,omitempty"`
+	// Values of adjust_params: at most 5 numbers from 0 to 1 by name, such as risk_tolerance.
+	Values Params `json:"values,omitempty"`
 }
 
 // Ack is commands/<worker>/<id>.ack.json: the answer of the worker, or "expired" by the engine.

@@ -119,6 +119,11 @@ type (
 	WorkerName struct {
 		Worker string `json:"worker"`
 	}
+	// Obedience names who obeys.
+	Obedience struct {
+		WorkerName
+		Look bool `json:"look,omitempty"` // acknowledge nothing
+	}
 	// NewCommand tells a worker what to do.
 	NewCommand struct {
 		WorkerName
@@ -262,7 +267,7 @@ type CouncilOps struct {
 	Commands      op.Op[WorkerName, []engine.CommandState]
 	Command       op.Op[NewCommand, council.Command]
 	Ack           op.Op[NewAck, None]
-	Obey          op.Op[WorkerName, engine.WorkerState]
+	Obey          op.Op[Obedience, engine.WorkerState]
 	Suggest       op.Op[NewSuggestion, council.Suggestion]
 	Suggestions   op.Op[StatusFilter, []council.Suggestion]
 	Review        op.Op[NewReview, council.Suggestion]
@@ -390,9 +395,12 @@ func councilOps(s *Server) CouncilOps {
 		}, func(ctx context.Context, e *engine.Engine, in NewAck) (None, error) {
 			return None{}, e.Ack(ctx, in.Worker, in.ID, council.Ack{ID: in.ID, Status: council.AckProcessed, Result: in.Result, ResultDetail: in.ResultDetail})
 		})),
-		Obey: op.New("council obey", "POST "+workers+"/obey", "council:worker:NAME or council:member:NAME", "Acknowledges the commands that the worker has not answered, and returns what all of them amount to now.", asks(c, func(in WorkerName) guard {
+		Obey: op.New("council obey", "POST "+workers+"/obey", "council:worker:NAME or council:member:NAME", "Acknowledges the commands that the worker has not answered, and returns what all of them amount to now; with look it acknowledges none.", asks(c, func(in Obedience) guard {
 			return may(rightWorker+in.Worker, checkAgentName("worker", in.Worker)).or(rightMember + in.Worker)
-		}, func(ctx context.Context, e *engine.Engine, in WorkerName) (engine.WorkerState, error) {
+		}, func(ctx context.Context, e *engine.Engine, in Obedience) (engine.WorkerState, error) {
+			if in.Look {
+				return e.Look(ctx, in.Worker)
+			}
 			return e.Obey(ctx, in.Worker)
 		})),
 		Suggest: op.New("council suggest", "POST "+workers+"/suggestions", "council:worker:NAME", "Suggests a task: one an hour, later ones wait.", asks(c, func(in NewSuggestion) guard {

@@ -10,9 +10,12 @@ import (
 	"kioku/agent/tools"
 )
 
-// Prompt assembles the prompt that a message would have, and sends nothing.
+// Prompt assembles the prompt that a message would have, with the directives of a council, and sends nothing.
 func (c *Conversation) Prompt(ctx context.Context, message string) sidecar.Prompt {
-	return c.assemble(ctx, message, c.opt.Turn.NoRecall)
+	turn := c.opt.Turn
+	turn.Preview = true
+	turn, _ = c.opt.Sidecar.Obey(ctx, turn) // a pause stops no preview
+	return c.assembleTurn(ctx, turn, message)
 }
 
 // assemble makes a prompt that is sent to no model, or whose turn is none of the user's.

@@ -37,12 +37,12 @@ func (e *PausedError) Error() string {
 }
 
 // Obey returns the turn with the directives of the agent's council, or a *PausedError. It is called once for each turn that a model
-// answers; a preview, a flush and a compaction go on during a pause. A council that is away tells the agent what it told it last.
+// answers, and for a preview, which a pause does not stop; a flush and a compaction go on during a pause. A council that is away tells the agent what it told it last.
 func (s *Sidecar) Obey(ctx context.Context, t Turn) (Turn, error) {
 	if s.opt.Orders == nil {
 		return t, nil
 	}
-	o, err := s.opt.Orders(ctx, s.opt.Agent)
+	o, err := s.opt.Orders(ctx, s.opt.Agent, t.Preview)
 	s.ordersMu.Lock()
 	defer s.ordersMu.Unlock()
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Sidecar) Obey(ctx context.Context, t Turn) (Turn, error) {
 		o = s.orders
 	}
 	s.orders = o
-	if s.opt.Now().Before(o.PausedUntil) {
+	if !t.Preview && s.opt.Now().Before(o.PausedUntil) {
 		return t, &PausedError{s.opt.Agent, o.PausedUntil, o.Reason}
 	}
 	t.Directives = o.Directives

@@ -18,7 +18,7 @@ func TestObeyStopsAPausedAgent(t *testing.T) {
 	orders := sidecar.Orders{PausedUntil: noon.Add(5 * time.Minute), Reason: "too chatty", Directives: []string{"keep it\nshort"}}
 	var away error
 	opt.Now = func() time.Time { return now }
-	opt.Orders = func(_ context.Context, agent string) (sidecar.Orders, error) {
+	opt.Orders = func(_ context.Context, agent string, _ bool) (sidecar.Orders, error) {
 		if agent != "main" {
 			t.Errorf("orders for %q", agent)
 		}

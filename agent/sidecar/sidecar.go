@@ -80,8 +80,9 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what no caller can be told; nil discards it.
 	Log *slog.Logger
-	// Orders returns what a council tells an agent now; nil means that no council commands the agent.
-	Orders func(ctx context.Context, agent string) (Orders, error)
+	// Orders returns what a council tells an agent now; with look, the agent acknowledges nothing. Nil means that no council commands the
+	// agent.
+	Orders func(ctx context.Context, agent string, look bool) (Orders, error)
 }
 
 // Sidecar runs beside one agent. Its methods may be called concurrently.

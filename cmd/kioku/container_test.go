@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
 
@@ -18,20 +19,50 @@ import (
 	"kioku/internal/testkit"
 )
 
-// The compose file matches the schema of the Compose Specification (testdata/compose-spec.json is that of compose-go 2.4.9), and its
+// The compose files match the schema of the Compose Specification (testdata/compose-spec.json is that of compose-go 2.4.9), and their
 // commands and settings are those of this program.
 func TestComposeFileIsValid(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../examples/compose.yaml")
+	file := composeFile(t, "compose.yaml")
+	service := file["services"].(map[string]any)["kioku"].(map[string]any)
+	checkService(t, service, texts(service["healthcheck"].(map[string]any)["test"])[2:])
+	service["comand"] = "x"
+	checkCompose(t, file, "comand")
+	for name, s := range composeFile(t, "council/compose.yaml")["services"].(map[string]any) {
+		service := s.(map[string]any)
+		if name != "fence" {
+			checkService(t, service)
+		}
+		want := map[string]any{"read_only": true, "cap_drop": []any{"ALL"}, "security_opt": []any{"no-new-privileges:true"}}
+		for key, value := range want {
+			if diff := cmp.Diff(value, service[key]); diff != "" {
+				t.Errorf("%s: %s: %s", name, key, diff)
+			}
+		}
+	}
+}
+
+// composeFile returns an example that keeps the schema.
+func composeFile(t *testing.T, name string) (file map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file map[string]any
 	testkit.Must(t, yaml.Unmarshal(text, &file))
+	for name := range file {
+		if strings.HasPrefix(name, "x-") {
+			delete(file, name)
+		}
+	}
 	checkCompose(t, file, "")
-	service := file["services"].(map[string]any)["kioku"].(map[string]any)
-	test := texts(service["healthcheck"].(map[string]any)["test"])
-	for _, args := range [][]string{texts(service["command"]), test[2:]} {
+	return file
+}
+
+// checkService checks the command of a service, other ones, and its settings.
+func checkService(t *testing.T, service map[string]any, commands ...[]string) {
+	t.Helper()
+	for _, args := range append(commands, texts(service["command"])) {
 		root := (&app{}).rootCmd()
 		cmd, rest, err := root.Find(args)
 		if err == nil {
@@ -46,8 +77,6 @@ func TestComposeFileIsValid(t *testing.T) {
 			t.Errorf("%s is no setting", name)
 		}
 	}
-	service["comand"] = "x"
-	checkCompose(t, file, "comand")
 }
 
 // checkCompose compares a compose file with the schema. It must fail with a text, or not at all if that is empty.

@@ -42,15 +42,11 @@ func (a *app) paramsSetCmd() *cobra.Command {
 		Use: "set MEMBER NAME=VALUE...", Short: "Change parameters of a member", Args: cobra.MinimumNArgs(2),
 		Example: "  kioku council params set panda risk_tolerance=0.3 thoroughness=0.8", ValidArgsFunction: a.completeMembers,
 	}, councilWrites, func(ctx context.Context, c *councilClient, args []string) error {
-		req := server.NewParams{MemberName: server.MemberName{Member: args[0]}, Params: council.Params{}, Reason: reason}
-		for _, pair := range args[1:] {
-			name, text, ok := strings.Cut(pair, "=")
-			value, err := strconv.ParseFloat(text, 64)
-			if !ok || err != nil {
-				return render.Misuse("%q is not NAME=VALUE with a number from 0 to 1", pair)
-			}
-			req.Params[name] = value
+		params, err := paramsOf(args[1:])
+		if err != nil {
+			return err
 		}
+		req := server.NewParams{MemberName: server.MemberName{Member: args[0]}, Params: params, Reason: reason}
 		if _, err := ops.SetParams.Call(ctx, c.conn, req); err != nil {
 			return err
 		}
@@ -58,6 +54,20 @@ func (a *app) paramsSetCmd() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for the record")
 	return cmd
+}
+
+// paramsOf returns parameters that are written as NAME=VALUE.
+func paramsOf(pairs []string) (council.Params, error) {
+	params := council.Params{}
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		value, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil {
+			return nil, render.Misuse("%q is not NAME=VALUE with a number from 0 to 1", pair)
+		}
+		params[name] = value
+	}
+	return params, nil
 }
 
 func (a *app) paramsRollbackCmd() *cobra.Command {

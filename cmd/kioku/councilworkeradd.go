@@ -7,6 +7,7 @@ import (
 
 	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/council/template"
 	"kioku/server"
 )
 
@@ -16,6 +17,8 @@ type workerAdded struct {
 	Worker string `json:"worker"`
 	// Added is false if council.yaml had the worker already.
 	Added bool `json:"added"`
+	// Files are those of its persona that were written; null without --template.
+	Files []string `json:"files"`
 	// Key is the path of the new key with which commands to it are signed, "" without --key.
 	Key string `json:"key"`
 	// Token of the worker, with its rights; null with --no-token.
@@ -25,8 +28,8 @@ type workerAdded struct {
 // workerFlags are those of kioku council workers add.
 type workerFlags struct {
 	server.TokenEntry
-	bridges    []string
-	key, quiet bool
+	bridges              []string
+	key, quiet, template bool
 }
 
 func (a *app) workersAddCmd() *cobra.Command {
@@ -34,7 +37,8 @@ func (a *app) workersAddCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a worker, with a token that may suggest tasks and read its commands",
 		Long: "Add a worker to council.yaml, make a token with the right worker:NAME, and print it; it is stored nowhere, so copy it now. With --key\n" +
-			"commands to the worker are signed (HMAC-SHA256) with a key that you hand to it. With --bridge the token also vouches for the ids of\n" +
+			"commands to the worker are signed (HMAC-SHA256) with a key that you hand to it. With --template its persona is written to workers/NAME in\n" +
+			"the folder: SOUL.md, IDENTITY.md and AGENTS.md with rules against injection, impersonation and gradual extraction. With --bridge the token also vouches for the ids of\n" +
 			"people on a platform: only a bot that has checked with the platform who writes should have it.",
 		Example: "  kioku council workers add buddy\n  kioku council workers add buddy --key --bridge discord --agents council",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -44,6 +48,9 @@ func (a *app) workersAddCmd() *cobra.Command {
 				return err
 			}
 			return a.Write(done, func(p *render.Page) {
+				for _, file := range done.Files {
+					p.Row("file", "%s", file)
+				}
 				if done.Key != "" {
 					p.Row("key", "%s", done.Key)
 				}
@@ -57,6 +64,8 @@ func (a *app) workersAddCmd() *cobra.Command {
 	fl.StringVar(&f.Name, "token-name", "", "`name` of the token (default: that of the worker)")
 	fl.StringSliceVar(&f.bridges, "bridge", nil, "`platforms` whose ids of people it vouches for: discord, slack, github, telegram")
 	fl.StringSliceVar(&f.Agents, "agents", nil, "`ids` of agents whose memory it may search too")
+	fl.BoolVar(&f.Write, "write", false, "the token may write notes of these agents")
+	fl.BoolVar(&f.template, "template", false, "write a persona for it, to be edited")
 	fl.BoolVar(&f.key, "key", false, "make a key with which commands to it are signed")
 	fl.BoolVar(&f.quiet, "no-token", false, "make no token")
 	return cmd
@@ -78,6 +87,11 @@ func (a *app) addWorker(ctx context.Context, name string, f workerFlags) (done w
 	}
 	if done.Added {
 		a.Notice("added %s to the workers of %s; a daemon that runs the council knows it once it is started again", name, folder)
+	}
+	if f.template {
+		if done.Files, err = template.WriteWorker(folder, name); err != nil {
+			return done, err
+		}
 	}
 	if f.key {
 		if done.Key, err = host.NewKey(folder, name); err != nil {

@@ -28,13 +28,18 @@ func (a *app) councilWorkersCmd() *cobra.Command {
 func (a *app) councilCommandCmd() *cobra.Command {
 	req, ack := server.NewCommand{}, server.NewAck{}
 	cmd := &cobra.Command{
-		Use: "command WORKER [pause|resume|adjust_params|restart]", Short: "Tell a worker what to do, or list what it was told",
-		Long: "Tell a worker what to do: pause for some minutes, resume, adjust_params to directives (--directive, at most five), or restart, which\n" +
-			"its host does. Without an action, list the commands. --ack ID answers one, as the worker.",
-		Example: "  kioku council command buddy pause --minutes 30 --reason \"too chatty\"\n  kioku council command buddy adjust_params --directive \"keep it short\"\n" +
+		Use: "command WORKER [pause|resume|adjust_params|restart] [NAME=VALUE...]", Short: "Tell a worker what to do, or list what it was told",
+		Long: "Tell a worker what to do: pause for some minutes, resume, adjust_params to numbers from 0 to 1 and directives (--directive), at most\n" +
+			"five each, or restart, which its host does. Without an action, list the commands. --ack ID answers one, as the worker.",
+		Example: "  kioku council command buddy pause --minutes 30 --reason \"too chatty\"\n  kioku council command buddy adjust_params talkativeness=0.3 --directive \"keep it short\"\n" +
 			"  kioku council command buddy",
-		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if len(args) > 2 {
+				if req.Params.Values, err = paramsOf(args[2:]); err != nil {
+					return err
+				}
+			}
 			need := councilWrites
 			if len(args) == 1 && ack.ID == "" {
 				need = councilReads
@@ -43,7 +48,7 @@ func (a *app) councilCommandCmd() *cobra.Command {
 				if ack.ID != "" {
 					ack.Worker = args[0]
 					_, err = ops.Ack.Call(ctx, c.conn, ack)
-				} else if len(args) == 2 {
+				} else if len(args) > 1 {
 					req.Worker, req.Action = args[0], args[1]
 					_, err = ops.Command.Call(ctx, c.conn, req)
 				}

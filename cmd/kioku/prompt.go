@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -93,9 +94,21 @@ func (f *promptFlags) turn(cmd *cobra.Command, conf *config.Config) (sidecar.Tur
 
 // prompt assembles the prompt of a turn and shows it.
 func (a *app) prompt(ctx context.Context, conf *config.Config, turn sidecar.Turn) error {
+	k, err := a.connector()
+	if err != nil {
+		return err
+	}
+	orders, end, err := a.orders(conf, k)
+	if err != nil {
+		return err
+	}
 	show := func(m *connect.Memories) error {
-		side, err := a.newSidecar(ctx, conf, m.Place, m.Of, nil, nil, nil)
+		side, err := a.newSidecar(ctx, conf, m.Place, m.Of, nil, nil, orders)
 		if err != nil {
+			return err
+		}
+		turn.Preview = true
+		if turn, err = side.Obey(ctx, turn); err != nil {
 			return err
 		}
 		made := side.Assemble(ctx, turn)
@@ -104,14 +117,10 @@ func (a *app) prompt(ctx context.Context, conf *config.Config, turn sidecar.Turn
 		}
 		return a.showPrompt(made)
 	}
-	k, err := a.connector()
-	if err != nil {
-		return err
-	}
 	if turn.Message == "" || turn.NoRecall || turn.Mode != bootstrap.Full {
-		return k.WithoutMemory(ctx, show)
+		return errors.Join(k.WithoutMemory(ctx, show), end())
 	}
-	return k.WithMemories(ctx, connect.ToSearch, turn.Shared, show)
+	return errors.Join(k.WithMemories(ctx, connect.ToSearch, turn.Shared, show), end())
 }
 
 // showPrompt writes a prompt to stdout and a report on its parts to stderr. Control characters are removed only for a

@@ -243,7 +243,7 @@ func (e *Engine) workerState(worker string, now time.Time) (WorkerState, error) 
 			s.PausedUntil, s.Reason = time.Time{}, ""
 		case council.CommandAdjustParams:
 			s.Directives = nil
-			for _, d := range c.Params.Directives {
+			for _, d := range c.Params.Orders() {
 				if now.Before(c.End()) {
 					s.Directives = append(s.Directives, council.Directive{Text: d, ExpiresAt: c.End(), CommandID: c.ID})
 				}
@@ -294,6 +294,14 @@ func (e *Engine) Obey(ctx context.Context, name string) (WorkerState, error) {
 		}
 	}
 	return e.workerState(name, now)
+}
+
+// Look returns what Obey does, and answers nothing.
+func (e *Engine) Look(_ context.Context, name string) (WorkerState, error) {
+	if e.obeys(name) != nil {
+		return WorkerState{Name: name}, nil
+	}
+	return e.workerState(name, e.now())
 }
 
 // WorkerState returns what a worker is told now: whether it is paused, and how to behave.

@@ -59,18 +59,7 @@ func paramLines(params council.Params) string {
 		if !known || !(v >= 0 && v <= 1) {
 			v = unset
 		}
-		fmt.Fprintf(&b, "- %s: %.2f (%s): %s\n", name, v, level(v), meanings[name])
+		fmt.Fprintf(&b, "- %s: %.2f (%s): %s\n", name, v, council.Level(v), meanings[name])
 	}
 	return b.String()
-}
-
-// level returns the word for a parameter.
-func level(v float64) string {
-	switch {
-	case v < 0.34:
-		return "low"
-	case v < 0.67:
-		return "middling"
-	}
-	return "high"
 }

@@ -17,15 +17,15 @@ import (
 // ordersWait is how long a turn waits for what a council tells its agent.
 const ordersWait = 2 * time.Second
 
-// Orders tells what a council tells an agent now.
-type Orders func(ctx context.Context, agent string) (sidecar.Orders, error)
+// Orders tells what a council tells an agent now; with look, the agent acknowledges nothing.
+type Orders func(ctx context.Context, agent string, look bool) (sidecar.Orders, error)
 
 // OrdersFrom asks the council of a service. One that serves none, or that does not let the caller obey for the agent, tells nothing.
 func OrdersFrom(conn http.RoundTripper) Orders {
-	return func(ctx context.Context, agent string) (sidecar.Orders, error) {
+	return func(ctx context.Context, agent string, look bool) (sidecar.Orders, error) {
 		ctx, cancel := context.WithTimeout(ctx, ordersWait)
 		defer cancel()
-		w, err := server.Council.Obey.Call(ctx, conn, server.WorkerName{Worker: agent})
+		w, err := server.Council.Obey.Call(ctx, conn, server.Obedience{WorkerName: server.WorkerName{Worker: agent}, Look: look})
 		if errors.Is(err, memory.ErrDenied) || errors.Is(err, memory.ErrNotFound) || IsWithoutCouncil(err) {
 			return sidecar.Orders{}, nil
 		}

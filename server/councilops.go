@@ -399,7 +399,7 @@ func councilOps(s *Server) CouncilOps {
 			return may(rightWorker+in.Worker, checkAgentName("worker", in.Worker)).or(rightMember + in.Worker)
 		}, func(ctx context.Context, e *engine.Engine, in Obedience) (engine.WorkerState, error) {
 			if in.Look {
-				return e.Look(ctx, in.Worker)
+				return e.WorkerState(ctx, in.Worker)
 			}
 			return e.Obey(ctx, in.Worker)
 		})),

@@ -73,7 +73,7 @@ func (a *app) attend(ctx context.Context, m council.Member) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	away := member.Away{
+	away := host.Away{
 		Member: m, Model: host.CouncilOptions{Conf: conf, Now: time.Now}.ModelNamed, Tell: a.Notice,
 		Next: func(ctx context.Context) (*member.RemoteTurn, error) {
 			ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)

@@ -7,7 +7,6 @@ import (
 
 	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/council/template"
 	"kioku/server"
 )
 
@@ -89,7 +88,7 @@ func (a *app) addWorker(ctx context.Context, name string, f workerFlags) (done w
 		a.Notice("added %s to the workers of %s; a daemon that runs the council knows it once it is started again", name, folder)
 	}
 	if f.template {
-		if done.Files, err = template.WriteWorker(folder, name); err != nil {
+		if done.Files, err = host.WritePersona(folder, name); err != nil {
 			return done, err
 		}
 	}

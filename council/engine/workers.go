@@ -296,14 +296,6 @@ func (e *Engine) Obey(ctx context.Context, name string) (WorkerState, error) {
 	return e.workerState(name, now)
 }
 
-// Look returns what Obey does, and answers nothing.
-func (e *Engine) Look(_ context.Context, name string) (WorkerState, error) {
-	if e.obeys(name) != nil {
-		return WorkerState{Name: name}, nil
-	}
-	return e.workerState(name, e.now())
-}
-
 // WorkerState returns what a worker is told now: whether it is paused, and how to behave.
 func (e *Engine) WorkerState(_ context.Context, name string) (WorkerState, error) {
 	if err := e.obeys(name); err != nil {

@@ -22,8 +22,7 @@ const leaseTime = 90 * time.Second
 
 // RemoteTurn is a turn that a member elsewhere has fetched.
 type RemoteTurn struct {
-	// Lease names the turn.
-	Lease string `json:"lease"`
+	Lease string `json:"lease"` // names the turn
 	// Member whose turn it is, Phase, and the task; the task is empty for an evaluation.
 	Member string `json:"member"`
 	Phase  string `json:"phase"`
@@ -32,10 +31,10 @@ type RemoteTurn struct {
 	Round   int `json:"round"`
 	Attempt int `json:"attempt"`
 	// System and Prompt are what a model is asked.
-	System string `json:"system"`
-	Prompt string `json:"prompt"`
-	// Schema of the reply.
-	Schema json.RawMessage `json:"schema"`
+	System    string          `json:"system"`
+	Prompt    string          `json:"prompt"`
+	Schema    json.RawMessage `json:"schema"`     // of the reply
+	MaxTokens int             `json:"max_tokens"` // of the reply
 	// LeaseUntil is when somebody else may fetch the turn, unless the lease is renewed.
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
@@ -59,11 +58,10 @@ type deskTurn struct {
 // RemoteReply is the reply of a member elsewhere.
 type RemoteReply struct {
 	// Text is JSON of the schema.
-	Text []byte
+	Text   []byte
+	Failed string // why there is no reply; empty if there is one
 	// TokensIn and TokensOut are what the reply has cost; 0 has them estimated.
 	TokensIn, TokensOut int
-	// Failed says why there is no reply; empty if there is one.
-	Failed string
 }
 
 func newDesk(now func() time.Time) *Desk { return &Desk{now: now} }
@@ -81,7 +79,7 @@ func (d deskSpeaker) remote() bool  { return true }
 // speak implements speaker: it offers a turn and waits for its reply.
 func (d deskSpeaker) speak(ctx context.Context, q Question, req llm.Request) (llm.Response, error) {
 	t := &deskTurn{q: q, reply: make(chan RemoteReply, 1), RemoteTurn: RemoteTurn{Member: q.Member, Phase: q.Phase, TaskID: q.Task.ID, Round: max(q.Round, 1),
-		Attempt: max(q.Attempt, 1), System: req.System, Prompt: req.Messages[0].Text, Schema: req.Schema}}
+		Attempt: max(q.Attempt, 1), System: req.System, Prompt: req.Messages[0].Text, Schema: req.Schema, MaxTokens: req.MaxTokens}}
 	d.mu.Lock()
 	d.turns = append(d.turns, t)
 	d.mu.Unlock()
@@ -152,12 +150,8 @@ func (d *Desk) Submit(member, lease string, reply RemoteReply) error {
 	if t == nil {
 		return ErrNoTurn
 	}
-	if reply.Failed != "" {
-		t.reply <- reply
-		return nil
-	}
 	_, wrong := Parse(t.q, string(reply.Text))
-	if wrong == nil {
+	if wrong == nil || reply.Failed != "" {
 		t.reply <- reply
 		return nil
 	}

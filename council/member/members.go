@@ -143,6 +143,11 @@ func (m *Members) Ask(ctx context.Context, q Question) (reply Reply, err error) 
 	return t.run(ctx)
 }
 
+// Speak returns what a member says to a request, as it is.
+func (m *Members) Speak(ctx context.Context, member string, req llm.Request) (llm.Response, error) {
+	return m.seats[member].speak(ctx, Question{Member: member}, req)
+}
+
 // turn is one question to one member.
 type turn struct {
 	*Members

@@ -22,7 +22,7 @@ import (
 	"kioku/memory"
 )
 
-//go:embed soul worker
+//go:embed soul
 var souls embed.FS
 
 // shared is the file that each member gets.
@@ -112,24 +112,6 @@ func Write(folder, name string, o Options) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return write(folder, all, "a new council begins in an empty folder")
-}
-
-// WriteWorker writes a persona for a worker into workers/<name> of the folder of a council; see Write.
-func WriteWorker(folder, name string) ([]string, error) {
-	all := map[string][]byte{}
-	for _, file := range []string{"SOUL.md", "IDENTITY.md", shared} {
-		text, err := souls.ReadFile("worker/" + file)
-		if err != nil {
-			return nil, err
-		}
-		all["workers/"+name+"/"+file] = bytes.ReplaceAll(text, []byte("{{name}}"), []byte(name))
-	}
-	return write(folder, all, "edit that one")
-}
-
-// write writes files of the folder of a council, which it creates. If one of them exists, it writes nothing, and the error says what to do.
-func write(folder string, all map[string][]byte, instead string) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of the council: %w", err)
 	}
@@ -141,7 +123,7 @@ func write(folder string, all map[string][]byte, instead string) ([]string, erro
 	paths := slices.Sorted(maps.Keys(all))
 	for _, p := range paths {
 		if _, err := root.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
-			return nil, &memory.InputError{Field: "folder", Problem: fmt.Sprintf("%s has a file %s; %s", folder, p, instead)}
+			return nil, &memory.InputError{Field: "folder", Problem: fmt.Sprintf("%s has a file %s; a new council begins in an empty folder", folder, p)}
 		}
 	}
 	for _, p := range append(slices.Clone(folders), folderOf(paths)...) {

@@ -26,7 +26,8 @@ func OrdersFrom(conn http.RoundTripper) Orders {
 		ctx, cancel := context.WithTimeout(ctx, ordersWait)
 		defer cancel()
 		w, err := server.Council.Obey.Call(ctx, conn, server.Obedience{WorkerName: server.WorkerName{Worker: agent}, Look: look})
-		if errors.Is(err, memory.ErrDenied) || errors.Is(err, memory.ErrNotFound) || IsWithoutCouncil(err) {
+		_, unknown := errors.AsType[*memory.InputError](err) // an agent that is none of the council's
+		if unknown || errors.Is(err, memory.ErrDenied) || errors.Is(err, memory.ErrNotFound) || IsWithoutCouncil(err) {
 			return sidecar.Orders{}, nil
 		}
 		o := sidecar.Orders{Reason: w.Reason, PausedUntil: w.PausedUntil}

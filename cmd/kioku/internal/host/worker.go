@@ -1,7 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"crypto/rand"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -77,6 +79,38 @@ func commentAt(text string, at []int) string {
 		return ""
 	}
 	return " " + text[at[4]:at[5]]
+}
+
+//go:embed worker
+var personas embed.FS
+
+// WritePersona writes a persona for a worker into workers/<worker> of the folder of a council, and returns the paths of its files below
+// that. If one of them exists, it writes nothing, and the error is a *memory.InputError.
+func WritePersona(folder, worker string) (paths []string, err error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("open the folder of the council: %w", err)
+	}
+	defer root.Close()
+	dir := "workers/" + worker
+	if err := root.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create %s: %w", dir, err)
+	}
+	entries, err := personas.ReadDir("worker")
+	for _, e := range entries {
+		path := dir + "/" + e.Name()
+		if _, err := root.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return nil, council.Invalid("template", "%s has a file %s; edit that one", folder, path)
+		}
+		paths = append(paths, path)
+	}
+	for i := 0; err == nil && i < len(entries); i++ {
+		var text []byte
+		if text, err = personas.ReadFile("worker/" + entries[i].Name()); err == nil {
+			err = files.Create(root, paths[i], bytes.ReplaceAll(text, []byte("{{name}}"), []byte(worker)), 0o600)
+		}
+	}
+	return paths, err
 }
 
 // NewKey makes the key with which the commands to a worker are signed, keys/<worker>.key in the folder, and returns its path. The error

@@ -1,4 +1,4 @@
-package member_test
+package host_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"kioku/cmd/kioku/internal/host"
 	"kioku/council"
 	"kioku/council/member"
 	"kioku/llm"
@@ -16,11 +17,37 @@ import (
 	"kioku/memory"
 )
 
+// ballot is a reply of panda that keeps the contract.
+const ballot = `{"node":"panda","round":1,"vote":"approve","opinion":"It is safe.","proposed_approach":"Copy it.","concerns":[],"confidence":0.8,"evidence":[]}`
+
+// outcome is what Ask has returned.
+type outcome struct {
+	reply member.Reply
+	err   error
+}
+
+// askRemote asks a panda that runs elsewhere, and waits until its turn is on the desk.
+func askRemote(t *testing.T, ctx context.Context) (*member.Desk, chan outcome) {
+	t.Helper()
+	m, err := member.New(member.Options{Settings: council.Settings{Members: []council.Member{{Name: "panda", Model: council.ModelRemote}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		reply, err := m.Ask(ctx, member.Question{Member: "panda", Phase: member.PhaseOpinion, Cycle: 1, Round: 1, MaxRounds: 3, Attempt: 1, Roster: []string{"panda"},
+			Task: council.Task{ID: "task_1", Type: council.TypeTask, Title: "Move the archive", Author: council.Author{Kind: "owner"}}})
+		done <- outcome{reply, err}
+	}()
+	synctest.Wait()
+	return m.Desk(), done
+}
+
 // attending has a script play panda at a desk until the test ends, and returns what it has told.
 func attending(t *testing.T, desk *member.Desk, steps ...llmtest.Step) *[]string {
 	t.Helper()
 	told := &[]string{}
-	a := member.Away{
+	a := host.Away{
 		Member: council.Member{Name: "panda", Model: "script"},
 		Model:  func(string) (llm.Model, error) { return &llmtest.Script{Steps: steps}, nil },
 		Next:   func(context.Context) (*member.RemoteTurn, error) { return desk.Next("panda"), nil },
@@ -114,7 +141,7 @@ func TestAttendWaitsForTheCouncil(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		asked, told := 0, 0
-		a := member.Away{
+		a := host.Away{
 			Member: council.Member{Name: "panda", Model: council.ModelEcho},
 			Next: func(context.Context) (*member.RemoteTurn, error) {
 				if asked++; asked < 5 {

@@ -1,4 +1,4 @@
-package member
+package host
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kioku/council"
+	"kioku/council/member"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/ask"
@@ -15,7 +16,7 @@ import (
 
 const (
 	// lookEvery is the time between two looks for a turn, and renewEvery the one between two renewals of its lease.
-	lookEvery, renewEvery = time.Second, leaseTime / 3
+	lookEvery, renewEvery = time.Second, 30 * time.Second
 	// missedEvery is the time between two looks at a council that does not answer.
 	missedEvery = 5 * time.Second
 )
@@ -24,12 +25,12 @@ const (
 type Away struct {
 	// Member has the name of the member, and the model or command that answers for it.
 	Member council.Member
-	// Model returns the model of a name; see Options.
+	// Model returns the model of a name; see member.Options.
 	Model func(name string) (llm.Model, error)
 	// Next, Renew and Submit are those of the Desk of the council.
-	Next   func(context.Context) (*RemoteTurn, error)
+	Next   func(context.Context) (*member.RemoteTurn, error)
 	Renew  func(ctx context.Context, lease string) (time.Time, error)
-	Submit func(ctx context.Context, lease string, reply RemoteReply) error
+	Submit func(ctx context.Context, lease string, reply member.RemoteReply) error
 	// Tell is told in words of what happens.
 	Tell func(format string, args ...any)
 }
@@ -37,11 +38,11 @@ type Away struct {
 // Attend takes turns until ctx ends, whose error it returns, or until the council refuses the member. A council that does not answer is
 // asked again later.
 func (a Away) Attend(ctx context.Context) error {
-	m, err := New(Options{Settings: council.Settings{Members: []council.Member{a.Member}}, Model: a.Model})
+	m, err := member.New(member.Options{Settings: council.Settings{Members: []council.Member{a.Member}}, Model: a.Model})
 	if err != nil {
 		return err
 	}
-	s, missed := m.seats[a.Member.Name], false
+	missed := false
 	for {
 		turn, err := a.Next(ctx)
 		pause := lookEvery
@@ -57,7 +58,7 @@ func (a Away) Attend(ctx context.Context) error {
 			missed, pause = true, missedEvery
 		case turn != nil:
 			missed, pause = false, 0
-			a.answer(ctx, s, *turn)
+			a.answer(ctx, m, *turn)
 		default:
 			missed = false
 		}
@@ -70,7 +71,7 @@ func (a Away) Attend(ctx context.Context) error {
 }
 
 // answer answers a turn, whose lease is renewed meanwhile. It gives up once the council has ended the turn.
-func (a Away) answer(ctx context.Context, s seat, t RemoteTurn) {
+func (a Away) answer(ctx context.Context, m *member.Members, t member.RemoteTurn) {
 	about := fmt.Sprintf("%s of %s, round %d", t.Phase, t.TaskID, t.Round)
 	if t.TaskID == "" {
 		about = t.Phase
@@ -79,7 +80,7 @@ func (a Away) answer(ctx context.Context, s seat, t RemoteTurn) {
 	defer stop(nil)
 	go a.hold(turn, t.Lease, stop)
 	started := time.Now()
-	switch err := a.ask(turn, s, t); {
+	switch err := a.ask(turn, m, t); {
 	case err == nil:
 		a.Tell("%s: has answered after %v", about, time.Since(started).Round(time.Millisecond))
 	case ctx.Err() == nil:
@@ -97,7 +98,7 @@ func (a Away) hold(ctx context.Context, lease string, stop context.CancelCauseFu
 		case <-ctx.Done():
 			return
 		}
-		if _, err := a.Renew(ctx, lease); errors.Is(err, memory.ErrNotFound) || errors.Is(err, ErrNoTurn) {
+		if _, err := a.Renew(ctx, lease); errors.Is(err, memory.ErrNotFound) || errors.Is(err, member.ErrNoTurn) {
 			stop(err)
 			return
 		}
@@ -105,22 +106,20 @@ func (a Away) hold(ctx context.Context, lease string, stop context.CancelCauseFu
 }
 
 // ask asks the member, and once more if the council refuses its reply. Why there is no reply is handed in too.
-func (a Away) ask(ctx context.Context, s seat, t RemoteTurn) error {
-	q := Question{Member: t.Member, Phase: t.Phase, Task: council.Task{ID: t.TaskID}, Round: t.Round, Attempt: t.Attempt}
+func (a Away) ask(ctx context.Context, m *member.Members, t member.RemoteTurn) error {
 	var spent llm.Usage
 	var failed error
 	err := ask.Ask(ctx, ask.Question{
-		Tries: maxTries, Shown: escapeHidden,
 		Request: llm.Request{System: t.System, CachedBytes: len(t.System), Messages: []llm.Message{{Role: llm.RoleUser, Text: t.Prompt}},
-			MaxTokens: tokensOf(t.Phase), Schema: t.Schema, Unchecked: true},
+			MaxTokens: t.MaxTokens, Schema: t.Schema, Unchecked: true},
 		Call: func(ctx context.Context, req llm.Request) (llm.Response, error) {
-			resp, err := s.speak(ctx, q, req)
+			resp, err := m.Speak(ctx, t.Member, req)
 			used := ask.Used(req, resp, err)
 			spent.Input, spent.Output = spent.Input+used.Input, spent.Output+used.Output
 			return resp, err
 		},
 		Read: func(resp llm.Response) error {
-			err := a.Submit(ctx, t.Lease, RemoteReply{Text: []byte(resp.Message.Text), TokensIn: spent.Input, TokensOut: spent.Output})
+			err := a.Submit(ctx, t.Lease, member.RemoteReply{Text: []byte(resp.Message.Text), TokensIn: spent.Input, TokensOut: spent.Output})
 			if _, refused := errors.AsType[*memory.InputError](err); refused {
 				return err
 			}
@@ -137,6 +136,6 @@ func (a Away) ask(ctx context.Context, s seat, t RemoteTurn) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	reason := text.Shorten(text.OneLine(err.Error()), maxItem)
-	return errors.Join(err, a.Submit(ctx, t.Lease, RemoteReply{Failed: reason, TokensIn: spent.Input, TokensOut: spent.Output}))
+	reason := text.Shorten(text.OneLine(err.Error()), 500)
+	return errors.Join(err, a.Submit(ctx, t.Lease, member.RemoteReply{Failed: reason, TokensIn: spent.Input, TokensOut: spent.Output}))
 }

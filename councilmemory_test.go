@@ -149,16 +149,12 @@ func recalls(all []prompt.Memory, agent, id string) bool {
 	return false
 }
 
-// Each test that the table of the article's elements names exists, and nearly each row names one.
+// Each test that the tables of the articles name exists; nearly each row names one, and at most three statements hold in part.
 func TestCouncilTableNamesRealTests(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("council/engine/DESIGN.md")
+	table, err := os.ReadFile("council/articles.md")
 	if err != nil {
 		t.Fatal(err)
-	}
-	_, table, found := strings.Cut(string(doc), "\n## The article, element by element\n")
-	if !found {
-		t.Fatal("council/engine/DESIGN.md has no table")
 	}
 	tests := map[string]bool{}
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -181,7 +177,7 @@ func TestCouncilTableNamesRealTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := 0
-	for line := range strings.Lines(table) {
+	for line := range strings.Lines(string(table)) {
 		if named := testName.FindAllString(line, -1); len(named) > 0 {
 			rows++
 			for _, name := range named {
@@ -191,8 +187,9 @@ func TestCouncilTableNamesRealTests(t *testing.T) {
 			}
 		}
 	}
-	if rows < 55 {
-		t.Errorf("%d rows name a test", rows)
+	partly := strings.Count(string(table), "| partly |\n")
+	if holds := strings.Count(string(table), "| holds |\n"); holds+partly != 51+25 || partly > 3 || rows < holds+partly+55 {
+		t.Errorf("%d statements hold, %d partly; %d rows name a test", holds, partly, rows)
 	}
 }
 

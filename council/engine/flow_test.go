@@ -66,6 +66,32 @@ func TestVotesLeadToOutcome(t *testing.T) {
 	}
 }
 
+// What the record says of a decision of the arbiter is what has happened, also where the settings leave it to the chair.
+func TestDecisionOfTheArbiterSaysWhy(t *testing.T) {
+	t.Parallel()
+	yes, no, silent := council.VoteApprove, council.VoteReject, counciltest.Silent
+	for name, c := range map[string]struct {
+		votes  [3]string
+		policy string
+		want   string
+	}{
+		"chair after three yes": {votes: [3]string{yes, yes, yes}, policy: council.PolicyChair, want: "cat has decided alone, as policy chair has it; the votes of round 3 were 3 for and 0 against."},
+		"chair against two":     {votes: [3]string{no, no, yes}, policy: council.PolicyChair, want: "cat has decided alone, as policy chair has it; the votes of round 3 were 1 for and 2 against."},
+		"no majority":           {votes: [3]string{yes, no, silent}, want: "No majority after round 3: cat has decided alone, as arbiter."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(o *engine.Options) { o.Settings.Policy = c.policy })
+			w.vote(map[string]string{"ant": c.votes[0], "bee": c.votes[1], "cat": c.votes[2]})
+			w.script.Votes[counciltest.Key{Phase: "arbitration"}] = yes
+			d := w.get(w.submit(ruled)).Decision
+			if d == nil || len(d.Degraded) == 0 || d.Degraded[0] != c.want {
+				t.Errorf("%+v, want %q", d, c.want)
+			}
+		})
+	}
+}
+
 // Check 4: one of three is silent, which is above the text of the decision.
 func TestSilentMemberIsNamedAboveTheText(t *testing.T) {
 	t.Parallel()

@@ -115,7 +115,7 @@ func (p *plan) discuss() {
 		case out == Inquorate:
 			p.repeat(a)
 			return
-		case out != NoMajority && !early:
+		case out != Open && !early:
 			p.pos.Decision, p.pos.DecidedBy = string(out), council.ByCouncil
 			return
 		}
@@ -277,11 +277,11 @@ func (p *plan) arbitrate() {
 	}
 	act := Action{Kind: Arbitrate, Member: p.s.Claim.Arbiter}
 	if act.Member == "" {
-		p.stall("no majority, and no member has the role arbiter")
+		p.stall("the rounds have decided nothing, and no member has the role arbiter")
 		return
 	}
 	if !p.askOnce(act, p.w.Settings.Timeouts.Arbitration) {
-		p.stall(fmt.Sprintf("no majority, and the arbiter %s has not decided", act.Member))
+		p.stall(fmt.Sprintf("the rounds have decided nothing, and the arbiter %s has not either", act.Member))
 	}
 }
 

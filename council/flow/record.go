@@ -212,7 +212,7 @@ func degraded(s *Snapshot, pos Position, last *Attempt) []string {
 	var all []string
 	switch pos.DecidedBy {
 	case council.ByArbiter:
-		all = append(all, fmt.Sprintf("No majority after round %d: %s has decided alone, as arbiter.", pos.Round, s.Arbitrations[pos.Cycle].DecidedBy))
+		all = append(all, arbitrated(s, pos, last))
 	case council.ByOwner:
 		all = append(all, "An owner has decided, not the council.")
 	}
@@ -235,6 +235,16 @@ func degraded(s *Snapshot, pos Position, last *Attempt) []string {
 		}
 	}
 	return all
+}
+
+// arbitrated says why the arbiter has decided.
+func arbitrated(s *Snapshot, pos Position, last *Attempt) string {
+	arbiter := s.Arbitrations[pos.Cycle].DecidedBy
+	if s.Claim.Policy != council.PolicyChair || last == nil {
+		return fmt.Sprintf("No majority after round %d: %s has decided alone, as arbiter.", pos.Round, arbiter)
+	}
+	agree, against := count(*last.Seal)
+	return fmt.Sprintf("%s has decided alone, as policy chair has it; the votes of round %d were %d for and %d against.", arbiter, pos.Round, agree, against)
 }
 
 // usage adds up what calls of models have cost, by phase and member.

@@ -67,7 +67,7 @@ func TestTallyCountsEveryOutcome(t *testing.T) {
 					no++
 				}
 			}
-			expected := flow.NoMajority
+			expected := flow.Open
 			if yes+no < want.need {
 				expected = flow.Inquorate
 			} else if yes >= want.need {
@@ -81,7 +81,7 @@ func TestTallyCountsEveryOutcome(t *testing.T) {
 			}
 			got[out]++
 		})
-		if got[flow.Approved] != want.approved || got[flow.Rejected] != want.rejected || got[flow.NoMajority] != want.noMajority || got[flow.Inquorate] != want.inquorate {
+		if got[flow.Approved] != want.approved || got[flow.Rejected] != want.rejected || got[flow.Open] != want.noMajority || got[flow.Inquorate] != want.inquorate {
 			t.Errorf("%d seats: %v, want %+v", n, got, want)
 		}
 	}

@@ -131,11 +131,10 @@ func opinionTask(q Question) string {
 	if len(q.Rounds) == 0 {
 		return s + "Nobody has voted yet: you judge alone. Vote on the task and say why."
 	}
-	why := "The rounds before it had no majority."
 	if q.Cycle > 1 {
-		why = "An owner has asked for a further round; the comments may say why."
+		s += "An owner has asked for a further round; the comments may say why. "
 	}
-	return s + why + " Read the opinions above, also for what you have missed; keep your view or change it, and say why. Vote on the task."
+	return s + "Read the opinions above, also for what you have missed; your own are marked \"(you)\". Keep your view or change it, and say why. Vote on the task."
 }
 
 // opinion has a member vote.
@@ -190,7 +189,7 @@ func (q Question) shownPlaces(places []string) []string {
 // arbitration has the arbiter decide.
 func arbitration(q Question) contract {
 	return contract{
-		task: "The council has found no majority in its last round. You are the arbiter: weigh the opinions above and decide. " +
+		task: "The last round is over, and the votes above have not decided. You are the arbiter: weigh the opinions above and decide. " +
 			"If the arguments leave a serious risk open, or if you cannot decide, reject.",
 		fields: []ask.Field{
 			words("decision", `"approved" or "rejected"`, council.Approved, council.Rejected),

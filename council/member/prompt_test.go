@@ -2,6 +2,7 @@ package member_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,31 +83,48 @@ func TestAssembleGrowsFromRoundToRound(t *testing.T) {
 
 var shownAuthor = regexp.MustCompile(`"kind":"opinion","author":"([^"]*)"`)
 
-func TestAssembleShowsLettersAndNoNames(t *testing.T) {
+func TestAssembleShowsLettersForAuthors(t *testing.T) {
 	t.Parallel()
 	letters := map[string]bool{}
 	for _, asker := range roster {
 		q := twoRounds()
-		q.Member, q.Persona, q.Task.Description = asker, "", "x"
-		p := member.Assemble(q, []byte("key"), 0)
-		discussion, _, _ := strings.Cut(p.User, "## What to do")
-		for _, name := range roster {
-			if strings.Contains(discussion, name) {
-				t.Errorf("%s reads the name %s in\n%s", asker, name, discussion)
-			}
-		}
-		all := shownAuthor.FindAllStringSubmatch(discussion, -1)
+		q.Member = asker
+		shown := member.Assemble(q, []byte("key"), 0).User
+		all := shownAuthor.FindAllStringSubmatch(shown, -1)
 		if len(all) != 4 || all[0][1] != all[2][1] || all[1][1] != all[3][1] || all[0][1] >= all[1][1] {
 			t.Errorf("%s reads %v: not the same letters in both rounds, in order", asker, all)
 		}
-		letters[all[0][1]+all[1][1]+discussion] = true
+		own := 0
+		for _, m := range all {
+			if slices.Contains(roster, strings.TrimSuffix(m[1], " (you)")) {
+				t.Errorf("%s reads the author %s", asker, m[1])
+			}
+			if strings.HasSuffix(m[1], " (you)") {
+				own++
+			}
+		}
+		if want := map[string]int{"panda": 2, "gorilla": 2}[asker]; own != want {
+			t.Errorf("%s reads %v: %d opinions are marked as its own, %d are", asker, all, own, want)
+		}
+		letters[strings.ReplaceAll(all[0][1]+all[1][1]+shown, " (you)", "")] = true
 		q.Anonymise = false
-		if named := member.Assemble(q, []byte("key"), 0).User; !strings.Contains(named, `"author":"gorilla"`) || !strings.Contains(named, "as panda said") {
+		if named := member.Assemble(q, []byte("key"), 0).User; !strings.Contains(named, `"author":"gorilla`) {
 			t.Errorf("without letters\n%s", named)
 		}
 	}
 	if len(letters) < 2 {
 		t.Error("all members read the ballots under the same letters")
+	}
+}
+
+// A member's name in a text is part of the matter: the text is shown as it was written.
+func TestAssembleLeavesNamesInTexts(t *testing.T) {
+	t.Parallel()
+	const said = "Change brain/nodes/triceratops/CLAUDE.md and rebuild brain-triceratops, as gorilla said."
+	q := twoRounds()
+	q.Member, q.Rounds[1].Ballots[0].Opinion, q.Rounds[1].Ballots[0].Concerns = "gorilla", said, []string{"panda/params.json"}
+	if shown := member.Assemble(q, []byte("key"), 0).User; !strings.Contains(shown, "Opinion: "+said) || !strings.Contains(shown, "Concern: panda/params.json") {
+		t.Errorf("the opinion is not shown as it was written:\n%s", shown)
 	}
 }
 

@@ -7,21 +7,25 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"kioku/council"
 )
 
-// addRound adds the ballots of a sealed round. A brief round has no opinions.
+// addRound adds the ballots of a sealed round, and says which one is the reader's own. A brief round has no opinions. Letters take the
+// place of authors only: a text is shown as it was written, because names of members are also names of folders and of people.
 func (w *writer) addRound(r Round, brief bool) {
 	names := w.shownNames()
 	ballots := slices.Clone(r.Ballots)
 	slices.SortFunc(ballots, func(a, b council.Ballot) int { return strings.Compare(names(a.Node), names(b.Node)) })
 	var all []string
 	for _, b := range ballots {
-		all = append(all, w.frame(origin{Kind: "opinion", Author: names(b.Node)}, w.hideNames(ballotText(b, brief))))
+		author := names(b.Node)
+		if b.Node == w.Member {
+			author += " (you)"
+		}
+		all = append(all, w.frame(origin{Kind: "opinion", Author: author}, ballotText(b, brief)))
 	}
 	if n := len(r.Abstentions); n > 0 {
 		kinds := slices.Sorted(maps.Values(r.Abstentions))
@@ -76,16 +80,4 @@ func (w *writer) rank(voter string) []byte {
 		mac.Write([]byte(part))
 	}
 	return mac.Sum(nil)
-}
-
-// hideNames replaces the names of members in a text, if ballots are anonymous.
-func (w *writer) hideNames(s string) string {
-	if !w.Anonymise || len(w.Roster) == 0 {
-		return s
-	}
-	var names []string
-	for _, name := range w.Roster {
-		names = append(names, regexp.QuoteMeta(name))
-	}
-	return regexp.MustCompile(`(?i)\b(?:`+strings.Join(names, "|")+`)\b`).ReplaceAllString(s, "(a member)")
 }

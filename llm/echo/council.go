@@ -192,7 +192,7 @@ func (c councillor) arbitration() map[string]any {
 	case "reject":
 		approve = false
 	}
-	reasoning := "The council has found no majority. " + c.reason("arbiter", "*")
+	reasoning := "As arbiter: " + c.reason("arbiter", "*")
 	if !approve {
 		return map[string]any{"decision": "rejected", "final_approach": "", "reasoning": reasoning}
 	}

@@ -45,7 +45,7 @@ function stepper(d) {
 }
 
 function decision(d) {
-	const by = { council: "by the council", arbiter: "by the arbiter, after no majority", owner: "by the owner, in the council’s place" }[d.decided_by] || "";
+	const by = { council: "by the council", arbiter: "by the arbiter", owner: "by the owner, in the council’s place" }[d.decided_by] || "";
 	const cost = Object.values(d.usage || {}).reduce((sum, u) => ({ calls: sum.calls + u.calls, tokens: sum.tokens + u.tokens_in + u.tokens_out }), { calls: 0, tokens: 0 });
 	return h("section", { class: "decision" }, h("h2", {}, h("span", { class: `tag ${d.decision === "approved" ? "good" : "bad"}` }, d.decision), ` ${by}`),
 		d.announcement && h("div", { class: "entry", id: "announcement" }, h("h3", {}, "Announcement"), words("p", { class: "prose" }, d.announcement.summary),

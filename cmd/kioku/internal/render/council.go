@@ -20,7 +20,7 @@ var voteWords = map[string]string{"approve": "yes", "approve_with_modification":
 func vote(v string) string { return cmp.Or(voteWords[v], v) }
 
 // deciders says who has decided.
-var deciders = map[string]string{"council": "by the council", "arbiter": "by the arbiter, after no majority", "owner": "by the owner, in the council's place"}
+var deciders = map[string]string{"council": "by the council", "arbiter": "by the arbiter", "owner": "by the owner, in the council's place"}
 
 // when returns a time for a list; "" if it is unset.
 func when(t time.Time) string {

@@ -76,6 +76,9 @@ func listenPrivate(path string) (net.Listener, error) {
 	return bindPrivate(path)
 }
 
+// startWait is how long a server waits for others that are starting in the same folder, which takes them milliseconds.
+const startWait = 3 * time.Second
+
 // lockFolder opens and locks a folder of this user. Closing it unlocks it.
 func lockFolder(name string) (*os.File, error) {
 	if err := os.MkdirAll(name, 0o700); err != nil {
@@ -89,7 +92,9 @@ func lockFolder(name string) (*os.File, error) {
 		dir.Close()
 		return nil, err
 	}
-	if err := files.TryLock(dir); err != nil {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), startWait, files.ErrHeld)
+	defer cancel()
+	if err := files.Lock(ctx, dir); err != nil {
 		dir.Close()
 		return nil, fmt.Errorf("lock %s: another kioku is starting there: %w", name, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -243,4 +244,22 @@ func readAs(uid int, path string) (n int, err error) {
 	}()
 	<-done
 	return n, err
+}
+
+// Servers that start in one folder at the same time wait for each other.
+func TestListenUnixWaitsForOthersThatStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var starting sync.WaitGroup
+	for n := range 64 {
+		starting.Go(func() {
+			l, err := ListenUnix(filepath.Join(dir, fmt.Sprintf("%d.sock", n)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			l.Close()
+		})
+	}
+	starting.Wait()
 }

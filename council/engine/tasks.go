@@ -223,13 +223,11 @@ func (e *Engine) archivedSummaries() ([]Summary, error) {
 
 // Get returns everything about a task, also of one in the inbox or the archive.
 func (e *Engine) Get(_ context.Context, id string) (Detail, error) {
-	s, archived, err := e.find(id)
-	if errors.Is(err, ErrNotFound) && council.ValidTaskID(id) {
-		var t council.Task
-		if e.f.Read(folder.Inbox+"/"+id+".json", &t) == nil && t.ID == id {
-			return Detail{Task: t, Status: council.Status{TaskID: id, Status: council.StatusPending}}, nil
-		}
+	var t council.Task // looked for in the order in which a task moves, so that one that moves meanwhile is found
+	if council.ValidTaskID(id) && e.f.Read(inboxPath(id), &t) == nil && t.ID == id && !e.f.Exists(folder.TaskDir(id)+"/task.json") {
+		return Detail{Task: t, Status: council.Status{TaskID: id, Status: council.StatusPending}}, nil
 	}
+	s, archived, err := e.find(id)
 	if err != nil {
 		return Detail{}, err
 	}

@@ -17,6 +17,8 @@ type Settings struct {
 	// MinRounds and MaxRounds of a discussion; 0 means 1 and 3.
 	MinRounds int `yaml:"minRounds"`
 	MaxRounds int `yaml:"maxRounds"` // after which the arbiter decides
+	// Discuss opens a second round whenever a vote of the first is a rejection or an approval with modifications, also if enough agree.
+	Discuss bool `yaml:"discuss"`
 	// Anonymise shows earlier opinions under letters; nil means true.
 	Anonymise *bool `yaml:"anonymise"`
 	// Phases permits proposals of plans in phases, of which only the first can be done now.

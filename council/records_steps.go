@@ -13,14 +13,15 @@ type Opened struct {
 
 // Claim is discussions/<id>/claim.json: what is fixed when a task is claimed.
 type Claim struct {
-	TaskID    string    `json:"task_id"`    // id of the task
-	ClaimedAt time.Time `json:"claimed_at"` // when it was claimed
-	Roster    []string  `json:"roster"`     // names of all members
-	Need      int       `json:"need"`       // votes that decide
-	Policy    string    `json:"policy"`     // PolicyMajority or PolicyChair
-	MinRounds int       `json:"min_rounds"` // before which nothing is decided
-	MaxRounds int       `json:"max_rounds"` // after which the arbiter decides
-	Arbiter   string    `json:"arbiter"`    // name of the arbiter
+	TaskID    string    `json:"task_id"`           // id of the task
+	ClaimedAt time.Time `json:"claimed_at"`        // when it was claimed
+	Roster    []string  `json:"roster"`            // names of all members
+	Need      int       `json:"need"`              // votes that decide
+	Policy    string    `json:"policy"`            // PolicyMajority or PolicyChair
+	MinRounds int       `json:"min_rounds"`        // before which nothing is decided
+	MaxRounds int       `json:"max_rounds"`        // after which the arbiter decides
+	Discuss   bool      `json:"discuss,omitempty"` // a first round that is not unanimous is discussed
+	Arbiter   string    `json:"arbiter"`           // name of the arbiter
 }
 
 // Cycle is discussions/<id>/cycle_<n>.json: an owner asked for a further round after the end. It is published once.

@@ -37,8 +37,8 @@ func TestCouncilDocShowsWhatIsPrinted(t *testing.T) {
 	}
 	s := newSandbox(t, nil)
 	s.must("council", "init", "--template", "soul")
-	got := s.run("council", "ask", "--echo", "Shall we delete the old backups without a copy?")
-	if command := string(doc[at[2]:at[3]]); command != `kioku council ask --echo "Shall we delete the old backups without a copy?"` {
+	got := s.run("council", "ask", "--echo", "Shall we move the production database to the new disk on Sunday?")
+	if command := string(doc[at[2]:at[3]]); command != `kioku council ask --echo "Shall we move the production database to the new disk on Sunday?"` {
 		t.Errorf("the command is %s", command)
 	}
 	printed := got.stderr + got.stdout

@@ -66,6 +66,39 @@ func TestVotesLeadToOutcome(t *testing.T) {
 	}
 }
 
+// A second round is opened whenever a vote of the first is no plain approval, also if enough agree; and always, if two are the minimum.
+func TestDiscussOpensASecondRound(t *testing.T) {
+	t.Parallel()
+	yes, changes, no := council.VoteApprove, council.VoteWithChanges, council.VoteReject
+	for name, c := range map[string]struct {
+		votes   [3]string
+		discuss bool
+		minimum int
+		max     int
+		want    int
+	}{
+		"all approve":                {votes: [3]string{yes, yes, yes}, discuss: true, want: 1},
+		"a rejection":                {votes: [3]string{yes, yes, no}, discuss: true, want: 2},
+		"modifications":              {votes: [3]string{yes, changes, yes}, discuss: true, want: 2},
+		"all reject":                 {votes: [3]string{no, no, no}, discuss: true, want: 2},
+		"no discussion is asked for": {votes: [3]string{yes, changes, no}, want: 1},
+		"at least two rounds":        {votes: [3]string{yes, yes, yes}, minimum: 2, want: 2},
+		"one round is all":           {votes: [3]string{yes, changes, yes}, discuss: true, max: 1, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(o *engine.Options) {
+				o.Settings.Discuss, o.Settings.MinRounds, o.Settings.MaxRounds = c.discuss, c.minimum, c.max
+			})
+			w.vote(map[string]string{"ant": c.votes[0], "bee": c.votes[1], "cat": c.votes[2]})
+			d := w.get(w.submit(ruled)).Decision
+			if d == nil || d.FinalRound != c.want || d.DecidedBy != council.ByCouncil {
+				t.Errorf("%+v, want round %d", d, c.want)
+			}
+		})
+	}
+}
+
 // What the record says of a decision of the arbiter is what has happened, also where the settings leave it to the chair.
 func TestDecisionOfTheArbiterSaysWhy(t *testing.T) {
 	t.Parallel()

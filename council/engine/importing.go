@@ -255,7 +255,7 @@ func (i *importer) discussion(id string) error {
 	}
 	set := i.e.set
 	claim := council.Claim{TaskID: id, ClaimedAt: cmp.Or(t.CreatedAt, i.e.now()).UTC(), Roster: roster, Need: council.Need(len(roster)), Policy: set.Policy,
-		MinRounds: set.MinRounds, MaxRounds: max(set.MaxRounds, len(s.Rounds)), Arbiter: set.WithRole(council.RoleArbiter)}
+		MinRounds: set.MinRounds, MaxRounds: max(set.MaxRounds, len(s.Rounds)), Discuss: set.Discuss, Arbiter: set.WithRole(council.RoleArbiter)}
 	if err := errors.Join(append(errs, i.replace(dir+"/claim.json", claim))...); err != nil {
 		return err
 	}

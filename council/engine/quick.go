@@ -66,7 +66,7 @@ func (e *Engine) fix(s *flow.Snapshot) error {
 	}
 	claim := council.Claim{
 		TaskID: s.ID, ClaimedAt: e.now(), Roster: e.set.Roster(), Need: council.Need(len(e.set.Members)), Policy: e.set.Policy,
-		MinRounds: e.set.MinRounds, MaxRounds: e.set.MaxRounds, Arbiter: e.set.WithRole(council.RoleArbiter),
+		MinRounds: e.set.MinRounds, MaxRounds: e.set.MaxRounds, Discuss: e.set.Discuss, Arbiter: e.set.WithRole(council.RoleArbiter),
 	}
 	return e.publish(folder.TaskDir(s.ID)+"/claim.json", claim)
 }

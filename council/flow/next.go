@@ -110,7 +110,7 @@ func (p *plan) discuss() {
 			p.vote(a, attempts)
 			return
 		}
-		early := p.pos.Cycle == 1 && round < p.s.Claim.MinRounds
+		early := p.pos.Cycle == 1 && (round < p.s.Claim.MinRounds || round == 1 && round < last && p.s.Claim.Discuss && !unanimous(*a.Seal))
 		switch out := Tally(*a.Seal, p.s.Claim.Policy, p.w.Settings.MinFamilies); {
 		case out == Inquorate:
 			p.repeat(a)

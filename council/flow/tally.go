@@ -1,6 +1,10 @@
 package flow
 
-import "kioku/council"
+import (
+	"slices"
+
+	"kioku/council"
+)
 
 // Outcome of a tally.
 type Outcome string
@@ -33,6 +37,11 @@ func Tally(seal council.Seal, policy string, families int) Outcome {
 		return Rejected
 	}
 	return Open
+}
+
+// unanimous reports whether all who have voted approve the task as it is.
+func unanimous(seal council.Seal) bool {
+	return !slices.ContainsFunc(seal.Ballots, func(b council.SealedVote) bool { return b.Vote != council.VoteApprove })
 }
 
 // count returns the number of votes for and against a task.

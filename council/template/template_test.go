@@ -44,6 +44,9 @@ func TestWriteMakesACouncilThatIsValid(t *testing.T) {
 	if err := s.Validate(); err != nil {
 		t.Error(err)
 	}
+	if s.MinRounds != 2 || !s.Discuss {
+		t.Errorf("%d rounds at least, discuss %t: the members do not discuss", s.MinRounds, s.Discuss)
+	}
 	if diff := cmp.Diff([]string{"panda", "gorilla", "triceratops"}, s.Roster()); diff != "" {
 		t.Errorf("%s", diff)
 	}

@@ -204,11 +204,8 @@ func (c councillor) announcement() map[string]any {
 	if strings.Contains(string(c.req.Schema), `"decision":{"type":"string","enum":["approved"]}`) {
 		decision = "approved"
 	}
-	approach := ""
-	if decision == "approved" {
-		approach = "Do it as it is described: " + c.quoteTask()
-	}
-	return map[string]any{"decision": decision, "summary": fmt.Sprintf("The council has %s the task: %s", decision, c.quoteTask()), "key_points": []string{}, "final_approach": approach}
+	return map[string]any{"decision": decision, "summary": fmt.Sprintf("The council has %s the task: %s", decision, c.quoteTask()), "key_points": []string{},
+		"final_approach": ""} // what the members propose stays as they have written it
 }
 
 func (c councillor) verdict() map[string]any {

@@ -80,7 +80,7 @@ func TestEchoAnswersEachPhase(t *testing.T) {
 		q := phaseQuestion(phase)
 		q.Params = soul["panda"]
 		q.Recalled = []prompt.Memory{{Agent: "council", Path: "memory/decisions/x.md", StartLine: 1, EndLine: 1, Text: "We keep two copies."}}
-		got, err := m.Ask(t.Context(), q)
+		_, err := m.Ask(t.Context(), q)
 		if err != nil {
 			t.Errorf("%s: %v", phase, err)
 		}

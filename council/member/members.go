@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"kioku/agent/prompt"
 	"kioku/council"
 	"kioku/internal/text"
 	"kioku/llm"
@@ -162,9 +163,9 @@ type turn struct {
 // run asks until a reply keeps the contract.
 func (t *turn) run(ctx context.Context) (reply Reply, err error) {
 	t.q.Tools = t.offered()
-	prompt := Assemble(t.q, t.key, t.seat.window())
-	t.cost.PromptSHA256 = prompt.SHA256()
-	q := ask.Question{Request: prompt.request(t.q), Call: t.exchange, Before: t.countTry, Broken: t.logBroken, Shown: escapeHidden, Tries: maxTries}
+	first := Assemble(t.q, t.key, t.seat.window())
+	t.cost.PromptSHA256 = first.SHA256()
+	q := ask.Question{Request: first.request(t.q), Call: t.exchange, Before: t.countTry, Broken: t.logBroken, Shown: prompt.EscapeHidden, Tries: maxTries}
 	if t.seat.remote() {
 		q.Tries = 1 // it was told at once
 	}

@@ -54,7 +54,7 @@ func tokensOf(phase string) int {
 // model in tokens, 0 for any. To fit, the rounds before the last one lose their opinions, and keep votes and concerns; then
 // attachments lose their middle. The frames stay.
 func Assemble(q Question, key []byte, window int) Prompt {
-	w := writer{Question: q, framer: framer{key}}
+	w := writer{Question: q, Material: prompt.Material{Key: key}}
 	system := strings.TrimSpace(strings.TrimSpace(q.Persona) + "\n\n" + Block(q))
 	p := Prompt{System: system, User: w.message()}
 	fits := func() bool { return window <= 0 || llm.RequestTokens(p.request(q)) <= window-tokensOf(q.Phase) }
@@ -72,7 +72,7 @@ func Assemble(q Question, key []byte, window int) Prompt {
 // writer writes the message of a question.
 type writer struct {
 	Question
-	framer
+	prompt.Material
 	// brief leaves out the opinions of all rounds but the last.
 	brief bool
 	// pasted is the maximum number of characters of an attachment; 0 for any.
@@ -95,13 +95,13 @@ func (w *writer) message() string {
 	case PhaseEvaluation:
 		w.addTarget()
 	case PhaseSuggestion:
-		w.add("Suggestion", w.frame(origin{Kind: "suggestion", Name: w.Suggestion.Title, Author: "worker:" + w.Suggestion.Worker, Trust: council.TrustLow}, w.Suggestion.Description))
+		w.add("Suggestion", w.Frame(prompt.Origin{Kind: "suggestion", Name: w.Suggestion.Title, Author: "worker:" + w.Suggestion.Worker, Trust: council.TrustLow}, w.Suggestion.Description))
 	default:
 		w.addDiscussion()
 	}
 	w.addDecision()
 	if a := w.Action; a != nil {
-		w.add("Requested action", w.frame(origin{Kind: "action", Name: a.Service, Source: a.ID, Author: "member:" + a.RequestedBy}, a.Reason))
+		w.add("Requested action", w.Frame(prompt.Origin{Kind: "action", Name: a.Service, Source: a.ID, Author: "member:" + a.RequestedBy}, a.Reason))
 	}
 	w.add("What to do", w.instruction())
 	w.add("Recalled memories", w.recalled())
@@ -125,8 +125,8 @@ func (w *writer) instruction() string {
 // addDiscussion adds the task with all that was said about it.
 func (w *writer) addDiscussion() {
 	t := w.Task
-	about := origin{Kind: t.Type, Name: t.Title, Source: t.Source, Author: authorOf(t.Author), Trust: trustOf(t.Trust)}
-	w.add("Task", w.frame(about, t.Description))
+	about := prompt.Origin{Kind: t.Type, Name: t.Title, Source: t.Source, Author: authorOf(t.Author), Trust: trustOf(t.Trust)}
+	w.add("Task", w.Frame(about, t.Description))
 	var files []string
 	for _, a := range w.Attachments {
 		files = append(files, w.attachment(a))
@@ -137,8 +137,8 @@ func (w *writer) addDiscussion() {
 	}
 	var comments []string
 	for _, c := range w.Comments {
-		about := origin{Kind: "comment", Author: authorOf(c.Author), Trust: trustOf(map[bool]string{true: council.TrustOwner, false: council.TrustLow}[c.Author.Kind == "owner"])}
-		comments = append(comments, w.frame(about, c.Message))
+		about := prompt.Origin{Kind: "comment", Author: authorOf(c.Author), Trust: trustOf(map[bool]string{true: council.TrustOwner, false: council.TrustLow}[c.Author.Kind == "owner"])}
+		comments = append(comments, w.Frame(about, c.Message))
 	}
 	w.add("Comments", strings.Join(comments, "\n\n"))
 }
@@ -157,15 +157,15 @@ func trustOf(trust string) string {
 
 // attachment returns a file, or its name and size if it is too large or no text.
 func (w *writer) attachment(a Attachment) string {
-	about := origin{Kind: "attachment", Name: a.Name}
+	about := prompt.Origin{Kind: "attachment", Name: a.Name}
 	if a.Text == "" || len(a.Text) > maxPasted {
-		return w.frame(about, fmt.Sprintf("(not shown: %d bytes)", a.Size))
+		return w.Frame(about, fmt.Sprintf("(not shown: %d bytes)", a.Size))
 	}
 	content := a.Text
 	if w.pasted > 0 {
 		content = text.CutMiddle("the attachment", content, w.pasted)
 	}
-	return w.frame(about, content)
+	return w.Frame(about, content)
 }
 
 // addDecision adds what was decided and what has come of it.
@@ -176,17 +176,17 @@ func (w *writer) addDecision() {
 	}
 	facts := fmt.Sprintf("The task %s was %s by the %s in round %d.", w.Task.ID, d.Decision, d.DecidedBy, d.FinalRound)
 	if d.FinalApproach != "" {
-		facts += "\n\n" + w.frame(origin{Kind: "approach"}, d.FinalApproach)
+		facts += "\n\n" + w.Frame(prompt.Origin{Kind: "approach"}, d.FinalApproach)
 	}
 	if d.Reasoning != "" {
-		facts += "\n\n" + w.frame(origin{Kind: "reasoning", Author: d.DecidedBy}, d.Reasoning)
+		facts += "\n\n" + w.Frame(prompt.Origin{Kind: "reasoning", Author: d.DecidedBy}, d.Reasoning)
 	}
 	w.add("Decision", facts)
 	if w.Result != nil {
-		w.add("Result", w.frame(origin{Kind: "result", Author: authorOf(w.Result.Author)}, w.Result.Result))
+		w.add("Result", w.Frame(prompt.Origin{Kind: "result", Author: authorOf(w.Result.Author)}, w.Result.Result))
 	}
 	if len(w.Problems) > 0 {
-		w.add("Problems that the reviewer has found", w.frame(origin{Kind: "review"}, "- "+strings.Join(w.Problems, "\n- ")))
+		w.add("Problems that the reviewer has found", w.Frame(prompt.Origin{Kind: "review"}, "- "+strings.Join(w.Problems, "\n- ")))
 	}
 }
 
@@ -199,7 +199,7 @@ func (w *writer) addTarget() {
 		if p.Later != "" {
 			head += "; afterwards: " + p.Later
 		}
-		all = append(all, head+"\n"+w.frame(origin{Kind: "opinion", Name: p.Title, Source: p.TaskID, Author: "member:" + w.Target}, p.Opinion))
+		all = append(all, head+"\n"+w.Frame(prompt.Origin{Kind: "opinion", Name: p.Title, Source: p.TaskID, Author: "member:" + w.Target}, p.Opinion))
 	}
 	w.add("Its last ballots", strings.Join(all, "\n\n"))
 }
@@ -213,7 +213,7 @@ func orUnknown(s string) string {
 
 // recalled returns the frame of the memories.
 func (w *writer) recalled() string {
-	section, _ := prompt.Frame(prompt.Input{Recalled: w.Recalled, Agent: w.Member, Channel: "council", Now: w.Now.Truncate(24 * time.Hour), Key: w.key})
+	section, _ := prompt.Frame(prompt.Input{Recalled: w.Recalled, Agent: w.Member, Channel: "council", Now: w.Now.Truncate(24 * time.Hour), Key: w.Key})
 	if section == "" && w.RecallDegraded {
 		return "(The memory could not be searched this time.)"
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/agent/prompt"
 	"kioku/council"
 )
 
@@ -25,7 +26,7 @@ func (w *writer) addRound(r Round, brief bool) {
 		if b.Node == w.Member {
 			author += " (you)"
 		}
-		all = append(all, w.frame(origin{Kind: "opinion", Author: author}, ballotText(b, brief)))
+		all = append(all, w.Frame(prompt.Origin{Kind: "opinion", Author: author}, ballotText(b, brief)))
 	}
 	if n := len(r.Abstentions); n > 0 {
 		kinds := slices.Sorted(maps.Values(r.Abstentions))
@@ -74,7 +75,7 @@ func (w *writer) shownNames() func(name string) string {
 
 // rank returns what orders the voters before the member who reads them.
 func (w *writer) rank(voter string) []byte {
-	mac := hmac.New(sha256.New, w.key)
+	mac := hmac.New(sha256.New, w.Key)
 	for _, part := range []string{w.Task.ID, fmt.Sprint(w.Cycle), w.Member, voter} {
 		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		mac.Write([]byte(part))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/agent/prompt"
 	"kioku/internal/text"
 	"kioku/llm"
 )
@@ -78,7 +79,7 @@ func (t *turn) callTool(ctx context.Context, call llm.ToolCall) llm.Message {
 		m.Text = call.Problem()
 	default:
 		m.Text, m.Failed = t.q.Call(ctx, call)
-		m.Text = framer{t.key}.frame(origin{Kind: "memory", Source: call.Name}, text.Shorten(m.Text, maxToolResult))
+		m.Text = prompt.Material{Key: t.key}.Frame(prompt.Origin{Kind: "memory", Source: call.Name}, text.Shorten(m.Text, maxToolResult))
 		t.lookups = append(t.lookups, m.Text)
 		return m
 	}

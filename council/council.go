@@ -118,6 +118,8 @@ type Execution struct {
 	Mode string `yaml:"mode"`
 	// Command is the argv for the mode command.
 	Command    []string `yaml:"command"`
+	Output     string   `yaml:"output"`     // path of the result in the JSON that Command prints, as that of a member; empty if it prints the result
+	Env        []string `yaml:"env"`        // names of environment variables that Command gets beside the usual ones
 	Idempotent bool     `yaml:"idempotent"` // Command may be run again after a crash
 	// Approval is "owner" or "none"; empty means owner.
 	Approval string `yaml:"approval"`
@@ -144,6 +146,7 @@ type Suggestions struct {
 // Action is a protected action: "reload" of a member, or an argv.
 type Action struct {
 	Command []string      `yaml:"command"` // argv of the program; not run by a shell
+	Env     []string      `yaml:"env"`     // names of environment variables that it gets beside the usual ones
 	Timeout time.Duration `yaml:"timeout"` // after which it is killed; 0 means Timeouts.Action
 }
 

@@ -24,6 +24,7 @@ const (
 	MaxExtraRounds  = 3
 	MaxExtraTries   = 2
 	MaxRepairs      = 2
+	MaxAttempts     = 12 // at an execution, with repairs and those that an owner has had tried again
 	MaxComment      = 8_000
 	MaxPastedText   = 50 << 10
 	MaxDirectives   = 5

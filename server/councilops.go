@@ -327,7 +327,7 @@ func councilOps(s *Server) CouncilOps {
 		Cancel: c.order("council cancel", "Cancels a task that has not ended.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
 			return e.Cancel(ctx, in.ID, in.Reason, who)
 		}),
-		Approve: c.order("council approve", "Lets the configured command run for an approved task.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
+		Approve: c.order("council approve", "Lets the configured command run for an approved task, or has an execution that failed tried again.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {
 			return e.ApproveExecution(ctx, in.ID, who)
 		}),
 		Outcome: c.order("council outcome", "Records what came of a decision, which members see when they rate each other.", func(ctx context.Context, e *engine.Engine, in TaskOrder, who council.Author) error {

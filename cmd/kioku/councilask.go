@@ -269,7 +269,7 @@ func (a *app) followTask(ctx context.Context, c *councilClient, id string, wait 
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errCouncilWait)
 	defer cancel()
 	var last engine.Detail
-	told := ""
+	told, shown := "", time.Time{}
 	err := c.wait(ctx, func(ctx context.Context) (bool, error) {
 		d, err := ops.Show.Call(ctx, c.conn, server.TaskID{ID: id})
 		if err != nil {
@@ -279,6 +279,14 @@ func (a *app) followTask(ctx context.Context, c *councilClient, id string, wait 
 		if step := render.CouncilStep(d); step != told && !a.JSON {
 			a.Notice("%s", step)
 			told = step
+		}
+		for _, line := range d.Progress {
+			if line.Time.After(shown) && !a.JSON {
+				a.Notice("  %s", render.CleanLine(line.Text))
+			}
+		}
+		if n := len(d.Progress); n > 0 {
+			shown = d.Progress[n-1].Time
 		}
 		return done(d), nil
 	})

@@ -104,7 +104,7 @@ func (a *app) councilSuggestionsCmd() *cobra.Command {
 func (a *app) councilApproveCmd() *cobra.Command {
 	refuse, note := false, ""
 	cmd := &cobra.Command{
-		Use: "approve WORKER/ID | TASK", Short: "Accept or refuse a suggestion, or let the command of an approved task run",
+		Use: "approve WORKER/ID | TASK", Short: "Accept or refuse a suggestion, or let the command of an approved task run, again if it failed",
 		Example: "  kioku council approve buddy/sug_1764000000_4711\n  kioku council approve buddy/sug_1764000000_4711 --refuse --note \"not now\"\n" +
 			"  kioku council approve task_1764000000_1234",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,

@@ -127,6 +127,10 @@ func (e *Engine) action(ctx context.Context, r council.ActionRequest, sooner fun
 	}
 	switch r.Status {
 	case council.ActionPending:
+		if r.RequestedAt.IsZero() { // a file of another program: it begins when it is seen
+			r.RequestedAt = e.now()
+			return e.keepPetition(actionOf(r), r)
+		}
 		end := r.RequestedAt.Add(e.set.Timeouts.Action)
 		if !e.now().Before(end) {
 			return reject("was not approved in time")
@@ -201,8 +205,14 @@ func (e *Engine) doAction(ctx context.Context, r council.ActionRequest) (string,
 	if err := e.f.Root().MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	out := &program.Tail{Limit: maxResult}
-	err := program.Process{Argv: e.set.Actions[r.Service].Command, Dir: path.Join(e.f.Path(), dir), Stdout: out, Stderr: out}.Run(ctx)
+	s, _, err := e.find(r.TaskID)
+	if err != nil {
+		return "", err
+	}
+	q := e.about(ctx, r.Runner, s)
+	q.Rounds, q.Decision, q.Action = sealedBefore(s, 0), s.Decision, &r
+	out, set := &program.Tail{Limit: maxResult}, e.set.Actions[r.Service]
+	err = program.Process{Argv: set.Command, Dir: path.Join(e.f.Path(), dir), Env: set.Env, Stdin: member.Brief(e.withPaths(s, q)), Stdout: out, Stderr: out}.Run(ctx)
 	return out.String(), err
 }
 

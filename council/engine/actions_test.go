@@ -56,6 +56,18 @@ func TestActionNeedsThreeMembers(t *testing.T) {
 	}
 }
 
+// A request of the article has no time: it waits from when it is seen.
+func TestActionWithoutATimeIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	task := w.submit(ruled)
+	writeFile(t, w.dir+"/council/rebuild_requests/req_1.json", `{"id":"req_1","service":"reload:ant","task_id":"`+task+`","requested_by":"cat","reason":"new text","status":"pending_approval"}`)
+	w.later(time.Minute)
+	if r := w.action("req_1"); r.Status != council.ActionCompleted || r.RequestedAt.IsZero() {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Check 10: what is refused.
 func TestActionIsRefused(t *testing.T) {
 	t.Parallel()

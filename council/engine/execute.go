@@ -3,11 +3,14 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"kioku/agent/program"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"kioku/council"
 	"kioku/council/flow"
@@ -18,6 +21,8 @@ const (
 	// maxProgress is the maximum size of the progress of an execution, and maxResult that of a result.
 	maxProgress = 10 << 20
 	maxResult   = 64 << 10
+	// betweenTellings is the shortest time between two events about the progress of an execution.
+	betweenTellings = time.Second
 )
 
 // runCommand runs the program of the settings for an approved task, in workspace/<id>, with the task and the approach on its standard
@@ -29,11 +34,11 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 		r.Result, r.CompletedAt = "the folder of the task: "+err.Error(), e.now()
 		return r, true
 	}
-	w := &progress{e: e, rel: folder.Decisions + "/" + s.ID + "_progress.jsonl", kept: program.Tail{Limit: maxResult}}
-	stdin := brief(s, flow.Where(s, flow.World{Now: e.now(), Settings: e.set}))
-	err := program.Process{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Stdin: stdin, Stdout: w, Stderr: w}.Run(ctx)
+	w := &progress{e: e, rel: folder.Decisions + "/" + s.ID + "_progress.jsonl", kept: program.Tail{Limit: maxResult}, task: s.ID}
+	q := e.withPaths(s, e.question(ctx, s, flow.Where(s, flow.World{Now: e.now(), Settings: e.set}), a))
+	err := program.Process{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Env: e.set.Execution.Env, Stdin: member.Brief(q), Stdout: w, Stderr: w}.Run(ctx)
 	w.end()
-	r.Result, r.CompletedAt, r.Succeeded = w.kept.String(), e.now(), err == nil
+	r.Result, r.CompletedAt, r.Succeeded = resultIn(w.kept.String(), e.set.Execution.Output), e.now(), err == nil
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return r, false
 	}
@@ -43,13 +48,33 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 	return r, true
 }
 
-// brief is what a program reads: the task, and the approach that was decided.
-func brief(s *flow.Snapshot, pos flow.Position) string {
-	d := flow.Record(s, pos)
-	if d == nil {
-		return ""
+// withPaths adds where the attachments of a question are, for a program.
+func (e *Engine) withPaths(s *flow.Snapshot, q member.Question) member.Question {
+	for i, a := range attachedTo(s) {
+		q.Attachments[i].Path = path.Join(e.f.Path(), folder.TaskDir(s.ID), "attachments", a.File)
 	}
-	return fmt.Sprintf("# %s\n\n%s\n\n# Approach\n\n%s\n", s.Task.Title, s.Task.Description, d.FinalApproach)
+	return q
+}
+
+// resultIn returns the text at a path in the last line of JSON that has one, and else the whole output.
+func resultIn(output, field string) string {
+	if field == "" {
+		return output
+	}
+	for _, line := range slices.Backward(append([]string{output}, strings.Split(output, "\n")...)) {
+		var value any
+		if json.Unmarshal([]byte(line), &value) != nil {
+			continue
+		}
+		for name := range strings.SplitSeq(field, ".") {
+			object, _ := value.(map[string]any)
+			value = object[name]
+		}
+		if text, ok := value.(string); ok {
+			return text
+		}
+	}
+	return output
 }
 
 // progress writes the output of a program line by line to a file, up to maxProgress, and keeps the end of it. One goroutine at a time writes
@@ -59,6 +84,8 @@ type progress struct {
 	rel  string
 	line bytes.Buffer
 	kept program.Tail
+	task string    // id
+	told time.Time // when readers of events were last told
 }
 
 // Write implements io.Writer.
@@ -83,5 +110,9 @@ func (p *progress) end() {
 	p.line.Reset()
 	if err := p.e.f.AppendLine(p.rel, line, maxProgress); err != nil {
 		p.e.opt.Log.Warn("progress of an execution", "error", err)
+	}
+	if line.Time.Sub(p.told) >= betweenTellings {
+		p.told = line.Time
+		p.e.stream.emit(EventDiscussion, p.task, "", line.Time)
 	}
 }

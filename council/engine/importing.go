@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type ImportReport struct {
 	Decisions   int `json:"decisions"`
 	Evaluations int `json:"evaluations"`
 	Params      int `json:"params"` // of members
+	Logs        int `json:"logs"`   // files, which are in the archive
 	Commands    int `json:"commands"`
 	Suggestions int `json:"suggestions"`
 	// Continued are unfinished discussions that go on under this council's policy.
@@ -41,7 +43,7 @@ type importer struct {
 	report ImportReport
 }
 
-// Import copies the tasks, discussions, decisions, evaluations, parameters, commands and suggestions of a folder in the article's layout.
+// Import copies the tasks, discussions, decisions, evaluations, parameters, logs, commands and suggestions of a folder in the article's layout.
 // What is finished keeps its decision and becomes memory; an unfinished discussion goes on under the policy of this council. What is here
 // already is not copied again. With dryRun nothing is written.
 func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportReport, error) {
@@ -60,7 +62,7 @@ func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportRepor
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	i := &importer{e: e, src: src, report: ImportReport{DryRun: dryRun, Continued: []string{}, Skipped: []string{}}}
-	err = errors.Join(i.inbox(), i.discussions(), i.params(), i.evaluations())
+	err = errors.Join(i.inbox(), i.discussions(), i.params(), i.evaluations(), i.logs())
 	if len(e.set.Workers) > 0 {
 		err = errors.Join(err, i.commands(e.set.Workers[0]), i.suggestions(e.set.Workers[0]))
 	}
@@ -254,7 +256,11 @@ func (i *importer) discussion(id string) error {
 		errs = append(errs, i.replace(folder.DecisionPath(id, "_result"), result))
 	}
 	set := i.e.set
-	claim := council.Claim{TaskID: id, ClaimedAt: cmp.Or(t.CreatedAt, i.e.now()).UTC(), Roster: roster, Need: council.Need(len(roster)), Policy: set.Policy,
+	begun := time.Time{}
+	if s.Status != nil {
+		begun = s.Status.StartedAt
+	}
+	claim := council.Claim{TaskID: id, ClaimedAt: cmp.Or(begun, t.CreatedAt, i.e.now()).UTC(), Roster: roster, Need: council.Need(len(roster)), Policy: set.Policy,
 		MinRounds: set.MinRounds, MaxRounds: max(set.MaxRounds, len(s.Rounds)), Discuss: set.Discuss, Arbiter: set.WithRole(council.RoleArbiter)}
 	if err := errors.Join(append(errs, i.replace(dir+"/claim.json", claim))...); err != nil {
 		return err
@@ -322,6 +328,7 @@ func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, deci
 	if i.report.DryRun {
 		return nil
 	}
+	var first time.Time // a vote of the round
 	for _, name := range roster {
 		b, ok := a.Ballots[name]
 		if !ok || b.Problem != "" {
@@ -340,12 +347,15 @@ func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, deci
 		if err := i.replace(dir+"/_turn_"+name+".json", turn); err != nil {
 			return err
 		}
+		if at := b.Timestamp.UTC(); first.IsZero() || at.Before(first) {
+			first = at
+		}
 		if b.Timestamp.After(seal.SealedAt) {
 			seal.SealedAt = b.Timestamp.UTC()
 		}
 		seal.Ballots = append(seal.Ballots, council.SealedVote{Member: name, Vote: b.Vote, SHA256: b.SHA256, Attempt: 1, Ballot: &b.Ballot})
 	}
-	opened := council.Opened{Cycle: 1, Round: a.Round, Attempt: 1, OpenedAt: i.e.now(), Deadline: i.e.now().Add(i.e.set.Timeouts.Round)}
+	opened := council.Opened{Cycle: 1, Round: a.Round, Attempt: 1, OpenedAt: cmp.Or(first, i.e.now()), Deadline: i.e.now().Add(i.e.set.Timeouts.Round)}
 	if err := i.replace(dir+"/_open.json", opened); err != nil || !decided && len(seal.Abstentions) > 0 {
 		return err // the others are asked
 	}
@@ -387,16 +397,74 @@ func (i *importer) decision(d council.Decision, t council.Task, s *flow.Snapshot
 	return d
 }
 
-// params copies the parameters of members of this council that have none yet.
+// params brings the parameters of members of this council. The change is in their history, and can be taken back; parameters that were
+// changed here before stay as they are.
 func (i *importer) params() error {
 	var errs []error
 	for _, name := range i.e.set.Roster() {
-		var p map[string]any
-		if i.src.Read(paramsPath(name), &p) == nil {
-			errs = append(errs, i.put(paramsPath(name), p, &i.report.Params))
+		rel := paramsPath(name)
+		if !i.src.Exists(rel) {
+			continue
 		}
+		if !i.e.f.Exists(rel) {
+			var whole map[string]any
+			if err := i.src.Read(rel, &whole); err != nil {
+				i.skip(rel, "%v", err)
+				continue
+			}
+			errs = append(errs, i.put(rel, whole, &i.report.Params))
+			continue
+		}
+		errs = append(errs, i.retune(name, rel))
 	}
 	return errors.Join(errs...)
+}
+
+// retune changes the parameters of a member to those of the other folder.
+func (i *importer) retune(name, rel string) error {
+	data, err := i.src.ReadBytes(rel, 64<<10)
+	old, _, err2 := readParams(rel, data)
+	if err := errors.Join(err, err2); err != nil {
+		i.skip(rel, "%v", err)
+		return nil
+	}
+	now, _ := i.e.params(name)
+	if maps.Equal(old.Known(), now) {
+		return nil
+	}
+	if changes, err := i.e.changes(name); err != nil || len(changes) > 0 {
+		i.skip(rel, "the parameters of %s were changed here, and stay as they are: kioku council params set %[1]s changes them", name)
+		return err
+	}
+	i.report.Params++
+	if i.report.DryRun {
+		return nil
+	}
+	_, err = i.e.change(name, old, council.ParamsChange{Who: council.Author{Kind: "engine", Name: "import"}, Why: "imported from " + i.src.Path()})
+	return err
+}
+
+// logs copies the logs as they are to the archive: those of this council are its own, and end after 30 days.
+func (i *importer) logs() error {
+	if !i.src.Exists(folder.Logs) {
+		return nil
+	}
+	return fs.WalkDir(i.src.Root().FS(), folder.Logs, func(rel string, entry fs.DirEntry, err error) error {
+		to := folder.Archived + "/" + rel
+		if err != nil || !entry.Type().IsRegular() || i.e.f.Exists(to) {
+			return err
+		}
+		data, err := i.src.ReadBytes(rel, maxUpload)
+		if err != nil {
+			i.skip(rel, "%v", err)
+			return nil
+		}
+		i.report.Logs++
+		if i.report.DryRun {
+			return nil
+		}
+		return i.e.f.PublishBytes(to, data)
+	})
 }
 
 // evaluations copies evaluation cycles. One without a result is not gone on with.

@@ -212,6 +212,45 @@ func articlesLayout(t *testing.T) string {
 }
 
 // Check 14: a folder in the article's layout is copied, its decisions become memory, and what is not finished goes on.
+// Parameters that were retuned are brought into a council whose template has written others, once, and can be taken back. Logs go to
+// the archive, and rounds keep their times.
+func TestImportBringsParametersLogsAndTimes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	old := articlesLayout(t)
+	writeFile(t, old+"/nodes/ant/params.json", `{"risk_tolerance":0.35,"mood":"good"}`)
+	writeFile(t, old+"/nodes/bee/params.json", `{"risk_tolerance":7}`)
+	writeFile(t, old+"/logs/2026-02-10/panda.log", "[12:00] woke up\n")
+	for _, name := range []string{"ant", "bee"} {
+		writeFile(t, w.dir+"/council/nodes/"+name+"/params.json", `{"risk_tolerance":0.2}`)
+	}
+	for n, want := range []int{1, 0} {
+		report, err := w.Import(t.Context(), old, false)
+		if err != nil || report.Params != want || report.Logs != want {
+			t.Fatalf("%d: %+v, %v", n, report, err)
+		}
+		if !slices.ContainsFunc(report.Skipped, func(line string) bool { return strings.Contains(line, "nodes/bee/params.json") }) {
+			t.Errorf("bad parameters are not told of: %q", report.Skipped)
+		}
+	}
+	params, changes, err := w.Params(t.Context(), "ant")
+	if err != nil || params["risk_tolerance"] != 0.35 || len(changes) != 1 || !strings.Contains(changes[0].Why, old) {
+		t.Errorf("%v, %+v, %v", params, changes, err)
+	}
+	if log, err := os.ReadFile(w.dir + "/council/archive/logs/2026-02-10/panda.log"); err != nil || string(log) != "[12:00] woke up\n" {
+		t.Errorf("%q, %v", log, err)
+	}
+	if at := w.get("task_done").Rounds[0].OpenedAt.Format(time.RFC3339); at != "2026-02-10T12:01:30Z" {
+		t.Errorf("the round has begun at %s", at)
+	}
+	if _, err := w.SetParams(t.Context(), "ant", council.Params{"risk_tolerance": 0.5}, council.Author{Kind: "owner"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := w.Import(t.Context(), old, false); err != nil || report.Params != 0 || !slices.ContainsFunc(report.Skipped, func(line string) bool { return strings.Contains(line, "ant were changed here") }) {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
 func TestImportOfTheArticlesLayout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *engine.Options) { o.Settings.Workers = []string{"bot"} })

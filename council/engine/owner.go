@@ -177,14 +177,33 @@ func (e *Engine) ruling(s *flow.Snapshot, r council.Ruling) error {
 	return nil
 }
 
-// ApproveExecution allows the program of the settings to be run for an approved task.
+// ApproveExecution allows the program of the settings to be run for an approved task, and has an execution that failed tried again, by
+// the vote that there is.
 func (e *Engine) ApproveExecution(_ context.Context, id string, author council.Author) error {
 	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		if pos.Status == council.StatusFailed && pos.Decision == council.Approved {
+			return e.retry(s, pos, author)
+		}
 		if pos.NeedsOwner != flow.NeedsApproval {
 			return state(s, pos, "executed: no approval is needed now")
 		}
 		return e.publish(fmt.Sprintf("%s/approval_%d.json", folder.TaskDir(id), pos.Cycle), council.Approval{Author: author, CreatedAt: e.now()})
 	})
+}
+
+// retry has the last attempt at an execution tried again.
+func (e *Engine) retry(s *flow.Snapshot, pos flow.Position, author council.Author) error {
+	last := 0
+	for key := range s.Results {
+		if key.Cycle == pos.Cycle {
+			last = max(last, key.Attempt)
+		}
+	}
+	if last == 0 || last+council.MaxRepairs >= council.MaxAttempts {
+		return fmt.Errorf("%w: task %s has had %d attempts at its execution; request a round", ErrState, s.ID, last)
+	}
+	rel := stepPath(s.ID, "retry", flow.Action{Cycle: pos.Cycle, Attempt: last})
+	return e.publish(rel, council.Approval{Author: author, CreatedAt: e.now()})
 }
 
 // ReportResult tells what came of a task that a person or a worker has carried out.

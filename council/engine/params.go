@@ -30,9 +30,14 @@ func (e *Engine) file(name string) (params council.Params, rest map[string]json.
 	if err != nil {
 		return nil, nil, err
 	}
+	return readParams(paramsPath(name), data)
+}
+
+// readParams reads the text of a file of parameters.
+func readParams(rel string, data []byte) (params council.Params, rest map[string]json.RawMessage, err error) {
 	rest = map[string]json.RawMessage{}
 	if err := json.Unmarshal(data, &rest); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", paramsPath(name), err)
+		return nil, nil, fmt.Errorf("%s: %w", rel, err)
 	}
 	params = council.Params{}
 	for _, key := range council.ParamNames {
@@ -42,13 +47,13 @@ func (e *Engine) file(name string) (params council.Params, rest map[string]json.
 		}
 		var v float64
 		if err := json.Unmarshal(raw, &v); err != nil || string(raw) == "null" {
-			return nil, nil, fmt.Errorf("%s: %s is not a number", paramsPath(name), key)
+			return nil, nil, fmt.Errorf("%s: %s is not a number", rel, key)
 		}
 		params[key] = v
 		delete(rest, key)
 	}
 	if err := council.CheckParams(params); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", paramsPath(name), err)
+		return nil, nil, fmt.Errorf("%s: %w", rel, err)
 	}
 	return params, rest, nil
 }

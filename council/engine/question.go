@@ -36,7 +36,7 @@ func (e *Engine) question(ctx context.Context, s *flow.Snapshot, pos flow.Positi
 		if a.Kind == flow.Execute {
 			q.Problems = s.Reviews[key].Problems
 			if q.Result != nil && len(q.Problems) == 0 {
-				q.Problems = []string{s.Reviews[key].Notes}
+				q.Problems = []string{cmp.Or(s.Reviews[key].Notes, "It has failed.")}
 			}
 		}
 	}
@@ -88,19 +88,22 @@ func (e *Engine) persona(name string) string {
 // attachments returns the files of a task, with the text of those that are short enough.
 func (e *Engine) attachments(s *flow.Snapshot) []member.Attachment {
 	var all []member.Attachment
-	add := func(list []council.Attachment) {
-		for _, a := range list {
-			shown := member.Attachment{Name: a.Name, Size: a.Size}
-			data, err := e.f.ReadBytes(folder.TaskDir(s.ID)+"/attachments/"+a.File, council.MaxPastedText)
-			if err == nil && utf8.Valid(data) && !slices.Contains(data, 0) {
-				shown.Text = string(data)
-			}
-			all = append(all, shown)
+	for _, a := range attachedTo(s) {
+		shown := member.Attachment{Name: a.Name, Size: a.Size}
+		data, err := e.f.ReadBytes(folder.TaskDir(s.ID)+"/attachments/"+a.File, council.MaxPastedText)
+		if err == nil && utf8.Valid(data) && !slices.Contains(data, 0) {
+			shown.Text = string(data)
 		}
+		all = append(all, shown)
 	}
-	add(s.Task.Attachments)
+	return all
+}
+
+// attachedTo returns the files of a task and of its comments.
+func attachedTo(s *flow.Snapshot) []council.Attachment {
+	all := slices.Clone(s.Task.Attachments)
 	for _, c := range s.Comments {
-		add(c.Attachments)
+		all = append(all, c.Attachments...)
 	}
 	return all
 }

@@ -150,7 +150,7 @@ func (e *Engine) record(s *flow.Snapshot, pos flow.Position, d *council.Decision
 			return err
 		}
 	}
-	for k := 1 + council.MaxRepairs; k > 0; k-- {
+	for k := council.MaxAttempts; k > 0; k-- {
 		if r, ok := s.Results[flow.StepKey{Cycle: pos.Cycle, Attempt: k}]; ok {
 			if err := e.f.Write(folder.DecisionPath(s.ID, "_result"), r); err != nil {
 				return err
@@ -166,7 +166,7 @@ func (e *Engine) record(s *flow.Snapshot, pos flow.Position, d *council.Decision
 func (e *Engine) proposeUndo(s *flow.Snapshot, d *council.Decision) error {
 	did := ""
 	for cycle := 1; cycle < d.Cycle; cycle++ {
-		for k := 1; k <= 1+council.MaxRepairs; k++ {
+		for k := 1; k <= council.MaxAttempts; k++ {
 			if r := s.Results[flow.StepKey{Cycle: cycle, Attempt: k}]; r.Succeeded {
 				did = r.Result
 			}

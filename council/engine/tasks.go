@@ -241,7 +241,7 @@ func (e *Engine) Get(_ context.Context, id string) (Detail, error) {
 		if a, ok := s.Arbitrations[c]; ok {
 			d.Arbitrations = append(d.Arbitrations, a)
 		}
-		for k := 1; k <= 1+council.MaxRepairs; k++ {
+		for k := 1; k <= council.MaxAttempts; k++ {
 			if r, ok := s.Results[flow.StepKey{Cycle: c, Attempt: k}]; ok {
 				d.Results = append(d.Results, r)
 			}
@@ -337,11 +337,7 @@ func (e *Engine) Attachment(_ context.Context, id, file string) (io.ReadCloser, 
 	if archived {
 		dir = e.f.ArchivedDir(id)
 	}
-	all := slices.Clone(s.Task.Attachments)
-	for _, c := range s.Comments {
-		all = append(all, c.Attachments...)
-	}
-	for _, a := range all {
+	for _, a := range attachedTo(s) {
 		if a.File == file {
 			data, err := e.f.ReadBytes(dir+"/attachments/"+path.Base(a.File), maxUpload)
 			return io.NopCloser(strings.NewReader(string(data))), a, err

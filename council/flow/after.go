@@ -40,15 +40,20 @@ func (p *plan) announce() {
 	p.do(Action{Kind: EngineAnnounce})
 }
 
-// execute goes through the attempts at the execution.
+// execute goes through the attempts at the execution. One that an owner has tried again begins anew, with repairs of its own.
 func (p *plan) execute() {
 	p.pos.Status = council.StatusAnnounced
+	first := 1
 	for k := 1; ; k++ {
 		key := StepKey{p.pos.Cycle, k}
 		result, done := p.s.Results[key]
 		if !done {
-			p.attempt(k)
+			p.attempt(k, first)
 			return
+		}
+		if _, again := p.s.Retries[key]; again {
+			first = k + 1
+			continue
 		}
 		if !result.Succeeded {
 			p.pos.Status, p.pos.Reason = council.StatusFailed, result.Result
@@ -66,7 +71,7 @@ func (p *plan) execute() {
 		case review.Passed:
 			p.pos.Status = council.StatusCompleted
 			return
-		case k > council.MaxRepairs:
+		case k-first >= council.MaxRepairs:
 			p.pos.Status, p.pos.Reason = council.StatusFailed, "the review was not passed: "+review.Notes
 			return
 		}
@@ -81,10 +86,10 @@ func (s *Snapshot) Mode(key StepKey, set council.Settings) string {
 	return set.Execution.Mode
 }
 
-// attempt begins, repeats or waits for an attempt at the execution.
-func (p *plan) attempt(k int) {
+// attempt begins, repeats or waits for an attempt at the execution. Those after the first are repairs.
+func (p *plan) attempt(k, first int) {
 	busy := council.StatusExecuting
-	if k > 1 {
+	if k > first {
 		busy = council.StatusRemediating
 		p.pos.Status = busy
 	}

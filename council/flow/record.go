@@ -49,7 +49,7 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 	if s.Superseded != nil {
 		d.SupersededBy = s.Superseded.By
 	}
-	for k := 1; k <= 1+council.MaxRepairs; k++ { // the last one counts
+	for k := 1; k <= council.MaxAttempts; k++ { // the last one counts
 		key := StepKey{Cycle: pos.Cycle, Attempt: k}
 		d.Executor = cmp.Or(s.Results[key].Executor, s.Starts[key].Executor, d.Executor)
 	}

@@ -28,6 +28,8 @@ type Snapshot struct {
 	Starts  map[StepKey]council.Started
 	Results map[StepKey]council.Result // of attempts
 	Reviews map[StepKey]council.Review // of results
+	// Retries say that an owner has had an attempt tried again that failed.
+	Retries map[StepKey]council.Approval
 	// Outcome and Superseded are nil if there is none.
 	Outcome    *council.Outcome
 	Superseded *council.Superseded // by a later decision

@@ -122,7 +122,7 @@ func (f *Folder) task(dir, id string) (*flow.Snapshot, map[string]time.Time, err
 	r := &reader{f: f, dir: dir, folders: map[string]time.Time{}, s: &flow.Snapshot{
 		ID: id, Turns: map[string]council.Turn{}, Arbitrations: map[int]council.Arbitration{}, Rulings: map[int]council.Ruling{},
 		Announcements: map[int]council.Announced{}, Approvals: map[int]council.Approval{}, Noted: map[int]council.Noted{},
-		Starts: map[flow.StepKey]council.Started{}, Results: map[flow.StepKey]council.Result{}, Reviews: map[flow.StepKey]council.Review{},
+		Starts: map[flow.StepKey]council.Started{}, Results: map[flow.StepKey]council.Result{}, Reviews: map[flow.StepKey]council.Review{}, Retries: map[flow.StepKey]council.Approval{},
 	}}
 	if err := r.enter(dir); err != nil {
 		return nil, nil, err
@@ -257,6 +257,8 @@ func (r *reader) step(name, rel string) {
 		put(r, r.s.Starts, key, rel)
 	case "result":
 		put(r, r.s.Results, key, rel)
+	case "retry":
+		put(r, r.s.Retries, key, rel)
 	case "review":
 		put(r, r.s.Reviews, key, rel)
 	}

@@ -256,7 +256,7 @@ func answer(q Question) contract {
 		read:   func(r *Reply, decode func(any) error) error { return decode(r) },
 	}
 	if len(q.Problems) > 0 {
-		c.task = "A reviewer has found problems in the earlier result above. Write the whole result again, with each problem repaired."
+		c.task = "The earlier result above has problems. Write the whole result again, with each problem repaired."
 	}
 	return c
 }

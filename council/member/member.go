@@ -97,6 +97,8 @@ type Attachment struct {
 	Name string
 	// Size in bytes.
 	Size int64
+	// Path of the file for a program on this machine; empty for models and for members elsewhere.
+	Path string
 	// Text of the file; empty if it is only named.
 	Text string
 }

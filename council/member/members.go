@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -173,7 +174,11 @@ func (t *turn) run(ctx context.Context) (reply Reply, err error) {
 		if resp.Stop == llm.StopLength {
 			return errCut
 		}
-		reply, err = Parse(t.q, resp.Message.Text)
+		if reply, err = Parse(t.q, resp.Message.Text); err == nil {
+			if more := ask.Further(resp.Message.Text, t.q.fields()); len(more) > 0 {
+				t.log(LevelInfo, "the reply has further fields, which do not count: "+text.Shorten(prompt.EscapeHidden(strings.Join(more, ", ")), maxItem))
+			}
+		}
 		return err
 	}
 	err = ask.Ask(ctx, q)

@@ -286,6 +286,22 @@ func TestNewNamesTheMemberThatCannotBeAsked(t *testing.T) {
 	}
 }
 
+// The article's ballots have a time: what the contract does not name does not count, and is logged.
+func TestAskLeavesFurtherFieldsOut(t *testing.T) {
+	t.Parallel()
+	root := openRoot(t)
+	m, script := scripted(t, member.Options{Logs: member.OpenLogs(root, func() time.Time { return noon })},
+		llmtest.Say(strings.Replace(ballot, `"round":1`, `"round":1,"timestamp":"2026-02-10T12:01:30Z","status":"decided"`, 1)))
+	got, err := m.Ask(t.Context(), question())
+	if err != nil || got.Ballot.Timestamp != noon || len(script.Requests()) != 1 {
+		t.Fatalf("%+v, %v", got.Ballot, err)
+	}
+	log, err := root.ReadFile("logs/panda/" + noon.Format(time.DateOnly) + ".jsonl")
+	if err != nil || !strings.Contains(string(log), "further fields, which do not count: status, timestamp") {
+		t.Errorf("%v: %s", err, log)
+	}
+}
+
 func TestLogsContainBrokenRepliesForTheOwnerOnly(t *testing.T) {
 	t.Parallel()
 	key := "ghp_" + "R7xQ2mVb9Kd4LzT1wYc8Nf5HsJ3pGu6AeXo0"

@@ -100,9 +100,6 @@ func (w *writer) message() string {
 		w.addDiscussion()
 	}
 	w.addDecision()
-	if a := w.Action; a != nil {
-		w.add("Requested action", w.Frame(prompt.Origin{Kind: "action", Name: a.Service, Source: a.ID, Author: "member:" + a.RequestedBy}, a.Reason))
-	}
 	w.add("What to do", w.instruction())
 	w.add("Recalled memories", w.recalled())
 	if !w.Now.IsZero() {
@@ -157,7 +154,7 @@ func trustOf(trust string) string {
 
 // attachment returns a file, or its name and size if it is too large or no text.
 func (w *writer) attachment(a Attachment) string {
-	about := prompt.Origin{Kind: "attachment", Name: a.Name}
+	about := prompt.Origin{Kind: "attachment", Name: a.Name, Source: a.Path}
 	if a.Text == "" || len(a.Text) > maxPasted {
 		return w.Frame(about, fmt.Sprintf("(not shown: %d bytes)", a.Size))
 	}
@@ -182,11 +179,14 @@ func (w *writer) addDecision() {
 		facts += "\n\n" + w.Frame(prompt.Origin{Kind: "reasoning", Author: d.DecidedBy}, d.Reasoning)
 	}
 	w.add("Decision", facts)
+	if a := w.Action; a != nil {
+		w.add("Requested action", w.Frame(prompt.Origin{Kind: "action", Name: a.Service, Source: a.ID, Author: "member:" + a.RequestedBy}, a.Reason))
+	}
 	if w.Result != nil {
 		w.add("Result", w.Frame(prompt.Origin{Kind: "result", Author: authorOf(w.Result.Author)}, w.Result.Result))
 	}
 	if len(w.Problems) > 0 {
-		w.add("Problems that the reviewer has found", w.Frame(prompt.Origin{Kind: "review"}, "- "+strings.Join(w.Problems, "\n- ")))
+		w.add("Problems of the result", w.Frame(prompt.Origin{Kind: "review"}, "- "+strings.Join(w.Problems, "\n- ")))
 	}
 }
 

@@ -105,7 +105,7 @@ func newReader(contract string) *reader {
 func (r *reader) read(answer, stop string, fields []ask.Field, into any) bool {
 	err := ask.StopError(stop)
 	if err == nil {
-		err = ask.ReadLoosely(answer, fields, into)
+		err = ask.Read(answer, fields, into)
 	}
 	if err != nil {
 		r.invalid(strings.Split(err.Error(), "\n")...)

@@ -51,7 +51,7 @@ func TestReadDecodesWhatTheFieldsDeclare(t *testing.T) {
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for change, says := range map[string]string{
-		`"bee" to "cat"`: `"who" must be "ant" or "bee"`, `"what" to "What"`: `"What" is not a field`, `" yes\u202e " to "123456"`: `"what" has 6 characters; at most 5`,
+		`"bee" to "cat"`: `"who" must be "ant" or "bee"`, `"what" to "What"`: `"what" is missing`, `" yes\u202e " to "123456"`: `"what" has 6 characters; at most 5`,
 		`["x"," "] to ["x","y","z"]`: `"tags" has 3 items; at most 2`, `"round":3 to "round":4`: `"round" must be 3`, `"sure":null to "sure":2`: `"sure" must be a number from 0 to 1`,
 		`true to "yes"`: `"done" must be true or false`, `"a":0.5 to "z":0`: `"scores.a" is missing`, `{"a":0.5,"b":null,"c":7} to []`: `"scores" must be an object`,
 	} {
@@ -119,7 +119,7 @@ func TestAskGivesARefusedAnswerBack(t *testing.T) {
 	}
 }
 
-func TestReadLooselyLeavesValuesToTheCaller(t *testing.T) {
+func TestReadLeavesValuesToTheCaller(t *testing.T) {
 	t.Parallel()
 	inner := []ask.Field{{Name: "n", Kind: ask.Integer, Optional: true, Null: true}, {Name: "quote", Kind: ask.Any}}
 	fields := []ask.Field{{Name: "sure", Kind: ask.Number}, {Name: "kind", Kind: ask.Any, Words: []string{"a", "b"}}, {Name: "tags", Kind: ask.Strings},
@@ -145,17 +145,20 @@ func TestReadLooselyLeavesValuesToTheCaller(t *testing.T) {
 	const answer = `{"sure":90,"kind":"c","tags":[" "],"items":[{"n":2,"quote":"x"},{"quote":"y"}],"who":null,"more":1}`
 	two := 2
 	var got said
-	err := ask.ReadLoosely(answer, fields, &got)
+	err := ask.Read(answer, fields, &got)
 	if diff := cmp.Diff(said{Sure: 90, Kind: "c", Tags: []string{" "}, Items: []item{{&two, "x"}, {nil, "y"}}}, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
+	}
+	if diff := cmp.Diff([]string{"more"}, ask.Further(answer, fields)); diff != "" {
+		t.Error(diff)
 	}
 	for change, says := range map[string]string{
 		`90 to "90"`: `"sure" must be a number`, `"c" to 3`: `"kind" must be a string`, `" " to 1`: `"tags[0]" must be a string`, `"n":2 to "n":2.5`: `"items[0].n" must be an integer`,
 		`"quote":"y" to "q":"y"`: `"items[1].quote" is missing`, `null to 7`: `"who" must be an object`, `[{"n":2,"quote":"x"},{"quote":"y"}] to 7`: `"items" must be a list of objects`,
-		`[{"n":2,"quote":"x"},{"quote":"y"}] to "z"`: "",
+		`[{"n":2,"quote":"x"},{"quote":"y"}] to "z"`: "", `[{"n":2,"quote":"x"},{"quote":"y"}] to null`: "", `[" "] to null`: "", `"tags":[" "], to `: `"tags" must be a list`,
 	} {
 		from, to, _ := strings.Cut(change, " to ")
-		if err := ask.ReadLoosely(strings.Replace(answer, from, to, 1), fields, new(said)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+		if err := ask.Read(strings.Replace(answer, from, to, 1), fields, new(said)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}

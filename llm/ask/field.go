@@ -107,28 +107,16 @@ func Describe(fields []Field) string {
 	return b.String()
 }
 
-// Read reads the JSON object of an answer, checks it by its fields to the letter, and decodes it into a pointer to a struct whose JSON
-// tags are names of fields. Texts come without what controls a terminal. The error says what is wrong in words for the model, a line for
-// each problem.
-func Read(answer string, fields []Field, into any) error { return read(answer, fields, into, true) }
-
-// ReadLoosely is Read for an answer that may have further keys, which are left out.
-func ReadLoosely(answer string, fields []Field, into any) error {
-	return read(answer, fields, into, false)
-}
-
-func read(answer string, fields []Field, into any, toTheLetter bool) error {
+// Read reads the JSON object of an answer, checks it by its fields, and decodes it into a pointer to a struct whose JSON tags are names
+// of fields. Further keys are left out, which Further names. Texts come without what controls a terminal. The error says what is wrong
+// in words for the model, a line for each problem.
+func Read(answer string, fields []Field, into any) error {
 	object, err := findObject(answer)
 	if err != nil {
 		return err
 	}
 	c := checker{}
 	clean := c.object("", object, fields)
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		if toTheLetter && !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == key }) {
-			c.complain(key, "is not a field of the contract")
-		}
-	}
 	if len(c.errs) > 0 {
 		return errors.Join(c.errs...)
 	}
@@ -137,6 +125,14 @@ func read(answer string, fields []Field, into any, toTheLetter bool) error {
 		return err
 	}
 	return json.Unmarshal(data, into)
+}
+
+// Further returns the keys of an answer that are no fields, sorted; none if the answer has no object.
+func Further(answer string, fields []Field) []string {
+	object, _ := findObject(answer)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(object)), func(key string) bool {
+		return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == key })
+	})
 }
 
 // StopError returns what is wrong with an answer that ended for a reason, nil if nothing is.
@@ -164,7 +160,11 @@ func (c *checker) complain(key, problem string) { c.errs = append(c.errs, Proble
 func (c *checker) object(path string, values map[string]any, fields []Field) map[string]any {
 	clean := map[string]any{}
 	for _, f := range fields {
-		if v := c.value(path+f.Name, values[f.Name], f); v != nil {
+		v, there := values[f.Name]
+		if isList := f.Kind == Strings || f.Kind == Objects; there && v == nil && isList {
+			v = []any{} // null says that there is nothing
+		}
+		if v := c.value(path+f.Name, v, f); v != nil {
 			clean[f.Name] = v
 		}
 	}

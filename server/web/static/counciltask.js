@@ -136,6 +136,7 @@ function actions(d, changed) {
 	};
 	const ended = final.includes(st), open = ["discussing", "arbitrating", "stalled"].includes(st);
 	return h("div", { class: "acts" },
+		st === "failed" && d.decision?.decision === "approved" && button("Try again", "approve", {}, "primary"),
 		d.needs_owner === "approval" && button("Let the command run", "approve", {}, "primary"),
 		d.needs_owner === "report" && h("button", { type: "button", class: "primary", onclick: reason("What was done", (text) => ask(`tasks/${id}/report`, {}, { result: text, succeeded: true })) }, "Report the result"),
 		(ended || st === "stalled") && h("button", { type: "button", onclick: reason("Why one more round", (text) => ask(`tasks/${id}/round`, {}, { reason: text })) }, "One more round"),

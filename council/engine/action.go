@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"kioku/agent/program"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"kioku/agent/program"
 	"kioku/council"
 	"kioku/council/folder"
 	"kioku/council/member"

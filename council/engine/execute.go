@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"kioku/agent/program"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"kioku/agent/program"
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
+	"kioku/council/member"
 )
 
 const (

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"kioku/agent/prompt"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -88,7 +89,7 @@ func (d deskSpeaker) speak(ctx context.Context, q Question, req llm.Request) (ll
 	case reply := <-t.reply:
 		used := llm.Usage{Input: max(reply.TokensIn, 0), Output: max(reply.TokensOut, 0)}
 		if reply.Failed != "" {
-			return llm.Response{Usage: used}, errors.New(escapeHidden(reply.Failed))
+			return llm.Response{Usage: used}, errors.New(prompt.EscapeHidden(reply.Failed))
 		}
 		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: string(reply.Text)}, Stop: llm.StopEnd, Usage: used}, nil
 	case <-ctx.Done():

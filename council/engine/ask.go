@@ -242,15 +242,12 @@ func (e *Engine) late(id string, a flow.Action) bool {
 // take writes down what a member has answered. An answer that does not belong to the step is an abstention.
 func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r member.Reply) error {
 	dir, now := folder.TaskDir(s.ID), e.now()
-	malformed := func(what string) error {
-		return &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer has no " + what}
-	}
 	switch a.Kind {
 	case flow.AskBallot:
 		return e.takeBallot(s, a, turn, r)
 	case flow.Arbitrate:
 		if r.Arbitration == nil || r.Arbitration.Decision != council.Approved && r.Arbitration.Decision != council.Rejected {
-			return malformed("decision")
+			return noAnswer("decision")
 		}
 		arb := *r.Arbitration
 		arb.DecidedBy, arb.Timestamp, arb.Usage = a.Member, now, r.Usage
@@ -261,7 +258,7 @@ func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r mem
 		return e.publish(dir+"/"+name, arb)
 	case flow.Announce:
 		if r.Announcement == nil || strings.TrimSpace(r.Announcement.Summary) == "" {
-			return malformed("summary")
+			return noAnswer("announcement")
 		}
 		ann := *r.Announcement
 		ann.KeyPoints = append([]string{}, ann.KeyPoints...)
@@ -269,25 +266,25 @@ func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r mem
 		return e.publish(fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle), ann)
 	case flow.Execute:
 		if strings.TrimSpace(r.Answer) == "" {
-			return malformed("text")
+			return noAnswer("text")
 		}
 		return e.publish(stepPath(s.ID, "result", a), council.Result{TaskID: s.ID, Executor: a.Member, Result: r.Answer, Succeeded: true,
 			Attempt: a.Attempt, CompletedAt: now, Author: council.Author{Kind: "member", Name: a.Member}, Usage: r.Usage})
 	case flow.Review:
 		if r.Review == nil {
-			return malformed("verdict")
+			return noAnswer("review")
 		}
 		review := *r.Review
 		review.Cycle, review.Attempt, review.Reviewer, review.Timestamp, review.Usage = a.Cycle, a.Attempt, a.Member, now, r.Usage
 		return e.publish(stepPath(s.ID, "review", a), review)
 	}
-	return malformed("place")
+	return noAnswer("step of a task")
 }
 
 // takeBallot publishes a ballot, after its hash. If another file is in its place, the member abstains.
 func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, turn *council.Turn, r member.Reply) error {
 	if r.Ballot == nil {
-		return &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer is no ballot"}
+		return noAnswer("ballot")
 	}
 	b := *r.Ballot
 	if problem := folder.BallotProblem(b, a.Member, a.Round); problem != "" {

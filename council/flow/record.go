@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kioku/council"
+	"kioku/internal/text"
 )
 
 // maxDissent is the maximum number of characters of a dissent.
@@ -178,17 +179,9 @@ func dissent(s *Snapshot, last Attempt, decision string) []council.Dissent {
 			continue
 		}
 		b := s.sealed(last.Round, v)
-		all = append(all, council.Dissent{Member: v.Member, Vote: v.Vote, Opinion: head(b.Opinion, maxDissent), Concerns: b.Concerns})
+		all = append(all, council.Dissent{Member: v.Member, Vote: v.Vote, Opinion: text.Shorten(b.Opinion, maxDissent), Concerns: b.Concerns})
 	}
 	return all
-}
-
-// head returns the first n characters of a text.
-func head(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }
 
 // votes returns the votes of all rounds, oldest first.

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -122,7 +123,7 @@ func (w *writer) instruction() string {
 // addDiscussion adds the task with all that was said about it.
 func (w *writer) addDiscussion() {
 	t := w.Task
-	about := prompt.Origin{Kind: t.Type, Name: t.Title, Source: t.Source, Author: authorOf(t.Author), Trust: trustOf(t.Trust)}
+	about := prompt.Origin{Kind: t.Type, Name: t.Title, Source: t.Source, Author: authorOf(t.Author), Trust: cmp.Or(t.Trust, council.TrustOwner)}
 	w.add("Task", w.Frame(about, t.Description))
 	var files []string
 	for _, a := range w.Attachments {
@@ -134,7 +135,7 @@ func (w *writer) addDiscussion() {
 	}
 	var comments []string
 	for _, c := range w.Comments {
-		about := prompt.Origin{Kind: "comment", Author: authorOf(c.Author), Trust: trustOf(map[bool]string{true: council.TrustOwner, false: council.TrustLow}[c.Author.Kind == "owner"])}
+		about := prompt.Origin{Kind: "comment", Author: authorOf(c.Author), Trust: map[bool]string{true: council.TrustOwner, false: council.TrustLow}[c.Author.Kind == "owner"]}
 		comments = append(comments, w.Frame(about, c.Message))
 	}
 	w.add("Comments", strings.Join(comments, "\n\n"))
@@ -143,13 +144,6 @@ func (w *writer) addDiscussion() {
 // authorOf returns "kind:name".
 func authorOf(a council.Author) string {
 	return strings.TrimSuffix(strings.Join([]string{a.Kind, a.Name}, ":"), ":")
-}
-
-func trustOf(trust string) string {
-	if trust == "" {
-		return council.TrustOwner
-	}
-	return trust
 }
 
 // attachment returns a file, or its name and size if it is too large or no text.
@@ -195,20 +189,13 @@ func (w *writer) addTarget() {
 	w.add("Member", fmt.Sprintf("%q, with these parameters:\n\n%s", w.Target, paramLines(w.TargetParams)))
 	var all []string
 	for _, p := range w.History {
-		head := fmt.Sprintf("Round %d: voted %s; the council: %s", p.Round, p.Vote, orUnknown(p.Outcome))
+		head := fmt.Sprintf("Round %d: voted %s; the council: %s", p.Round, p.Vote, cmp.Or(p.Outcome, "not decided"))
 		if p.Later != "" {
 			head += "; afterwards: " + p.Later
 		}
 		all = append(all, head+"\n"+w.Frame(prompt.Origin{Kind: "opinion", Name: p.Title, Source: p.TaskID, Author: "member:" + w.Target}, p.Opinion))
 	}
 	w.add("Its last ballots", strings.Join(all, "\n\n"))
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "not decided"
-	}
-	return s
 }
 
 // recalled returns the frame of the memories.

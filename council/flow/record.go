@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"kioku/council"
-	"kioku/internal/text"
 )
 
 // maxDissent is the maximum number of characters of a dissent.
@@ -179,7 +178,8 @@ func dissent(s *Snapshot, last Attempt, decision string) []council.Dissent {
 			continue
 		}
 		b := s.sealed(last.Round, v)
-		all = append(all, council.Dissent{Member: v.Member, Vote: v.Vote, Opinion: text.Shorten(b.Opinion, maxDissent), Concerns: b.Concerns})
+		said := []rune(b.Opinion)
+		all = append(all, council.Dissent{Member: v.Member, Vote: v.Vote, Opinion: string(said[:min(len(said), maxDissent)]), Concerns: b.Concerns})
 	}
 	return all
 }

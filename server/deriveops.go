@@ -108,11 +108,11 @@ type DeriveOps struct {
 	Entities op.Op[EntityRequest, unit.EntityList]
 	// Reflections need the setting derive.reflect.
 	Reflections op.Op[ReflectionRequest, unit.Reflections]
-	Decide   op.Op[Decision, unit.Decided]
-	Status   op.Op[OfAgent, DeriveNow]
-	Estimate op.Op[AllEpisodes, unit.DeriveEstimate]
-	Run      op.Stream[AllEpisodes, DeriveStep]
-	Retry    op.Op[JobID, Jobs]
+	Decide      op.Op[Decision, unit.Decided]
+	Status      op.Op[OfAgent, DeriveNow]
+	Estimate    op.Op[AllEpisodes, unit.DeriveEstimate]
+	Run         op.Stream[AllEpisodes, DeriveStep]
+	Retry       op.Op[JobID, Jobs]
 }
 
 // Derive are the operations for those who call them.

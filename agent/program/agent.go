@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -100,7 +101,7 @@ func (a Agent) Ask(ctx context.Context, req llm.Request, call Call) (llm.Respons
 // failure returns the error of a program, with the reason that it has printed, else the end of its standard error.
 func (a Agent) failure(err error, reason, stderr string) error {
 	name := filepath.Base(a.Command[0])
-	if errors.Is(err, exec.ErrNotFound) {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("run %s: %w: install it, or correct the command of the member", name, err)
 	}
 	reason = cmp.Or(reason, read([]byte(stderr[max(strings.LastIndex(stderr, "\n{"), 0):])).failure, text.Tail(text.OneLine(stderr), maxReason))

@@ -156,7 +156,7 @@ func TestCouncilDoctorTriesMembers(t *testing.T) {
 	edited = strings.Replace(edited, "model: echo", "command: [/nowhere/oracle]", 1)
 	testkit.Must(t, os.WriteFile(path, []byte(edited), 0o600))
 	got := s.council("doctor", "--trial")
-	for _, want := range []string{"--dangerously-skip-permissions, so a text", "use command: [claude, -p, ", "trial of gorilla", "install it, or correct the command of the member", "trial of triceratops  answers"} {
+	for _, want := range []string{"--dangerously-skip-permissions, so a text", "use preset: claude-think", "trial of gorilla", "install it, or correct the command of the member", "trial of triceratops  answers"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("it does not show %q:\n%s", want, got.stdout)
 		}

@@ -13,8 +13,10 @@ import (
 // votes is a program that answers for panda; elsewhere it fails.
 const votes = `#!/bin/sh
 prompt=$(cat)
+round=1
+case "$prompt" in *"This is round 2"*) round=2 ;; esac
 case "$prompt" in
-*'"enum":["panda"]'*'"vote"'*) printf '{"reply":"{\\"node\\":\\"panda\\",\\"round\\":1,\\"vote\\":\\"approve\\",\\"opinion\\":\\"It is safe.\\",\\"proposed_approach\\":\\"Do it.\\",\\"concerns\\":[],\\"confidence\\":0.9,\\"evidence\\":[]}"}' ;;
+*'"enum":["panda"]'*'"vote"'*) printf '{"reply":"{\\"node\\":\\"panda\\",\\"round\\":%s,\\"vote\\":\\"approve\\",\\"opinion\\":\\"It is safe.\\",\\"proposed_approach\\":\\"Do it.\\",\\"concerns\\":[],\\"confidence\\":0.9,\\"evidence\\":[]}"}' "$round" ;;
 *) echo "nothing but votes" >&2; exit 1 ;;
 esac
 `

@@ -76,7 +76,7 @@ func TestAcceptance02EnvelopeOfEachContract(t *testing.T) {
 		cases := map[string]answerCase{
 			"two objects": {answer: v.answer + v.answer, want: invalid("the reply contains more than one JSON object")},
 			"wrong type":  {answer: `{"` + v.key + `": ` + v.wrong + `}`, want: invalid(`"` + v.key + `" ` + typeRule(name))},
-			"null":        {answer: head + `"` + v.key + `": null}`, want: invalid(`"` + v.key + `" ` + nullRule(name))},
+			"null":        {answer: head + `"` + v.key + `": null}`, want: nullOutcome(name)},
 			"empty":       {answer: "", want: invalid("the reply contains no JSON object")},
 			"cut":         {answer: strings.TrimSuffix(v.answer, "}"), want: invalid("the JSON object of the reply is not complete")},
 			"length":      {answer: v.answer, stop: llm.StopLength, want: invalid("the reply was cut off: give fewer and shorter items")},
@@ -104,12 +104,12 @@ func typeRule(name string) string {
 	return cmp.Or(map[string]string{"expand": "must be a list of strings", "summary": "must be a string"}[name], "must be a list of objects")
 }
 
-// nullRule is typeRule for a value that is null.
-func nullRule(name string) string {
-	if name == "summary" {
-		return "is missing"
-	}
-	return typeRule(name)
+// nullOutcome is the outcome of an answer whose key is null: a list is empty then, and a text is missing.
+func nullOutcome(name string) outcome {
+	return map[string]outcome{
+		"expand": invalid(`"detected_references" must be a list of objects`), "rerank": {},
+		"summary": invalid(`"summary_text" is missing`), "extract": invalid(`"episodes" must have one item for each episode`),
+	}[name]
 }
 
 // twiceOutcome is the outcome of an answer with a key twice.

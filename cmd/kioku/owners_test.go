@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"kioku/internal/testkit"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -186,6 +187,22 @@ func TestChatAnswersOthers(t *testing.T) {
 		t.Errorf("the chat ends with %d: %s", code, chat.said)
 	}
 	c.finds("boiler pressure", "0.8 bar")
+}
+
+// Hazard A11: a command that cannot answer others says so, and does its work.
+func TestCommandThatCannotAnswerOthersWorks(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.must("index")
+	testkit.Must(t, os.MkdirAll(filepath.Join(s.own(), "memory", "main.sock", "in the way"), 0o700))
+	chat := s.start("chat", "--echo")
+	chat.waits(chat.err, "other commands wait until this one ends")
+	chat.write("Remember that the heron sleeps in the reeds.")
+	chat.waits(chat.out, "I have remembered it")
+	chat.in.Close()
+	if code, _ := chat.ends(); code != exitOK {
+		t.Errorf("the chat ends with %d: %s", code, chat.said)
+	}
 }
 
 // Hazard A04: without a daemon, a search that meets damage has the index made again, and so does each search after further damage.

@@ -207,21 +207,21 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, mode kioku.Mode)
 		Workspace: place.Workspace, State: state, ReadOnly: mode == kioku.ReadOnly, close: h.Close,
 	}
 	if mode == kioku.Own {
-		c.close = answerOthers(h, socket)
+		c.close = k.answerOthers(h, socket)
 	}
 	return c, nil
 }
 
-// answerOthers has a host that has had its index for a while answer other processes on a socket, so that they need not wait. It returns what
-// closes the host.
-func answerOthers(h *host.Host, socket string) func() error {
+// answerOthers has a host that has had its index for a while answer other processes on a socket, so that they need not wait. That it
+// cannot is told, and is no error of the command. It returns what closes the host.
+func (k *Connector) answerOthers(h *host.Host, socket string) func() error {
 	ctx, end := context.WithCancel(context.Background())
 	var answering atomic.Bool
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		select {
 		case <-ctx.Done():
-			ended <- nil
 			return
 		case <-time.After(tellWait):
 		}
@@ -230,7 +230,9 @@ func answerOthers(h *host.Host, socket string) func() error {
 			answering.Store(true)
 			err = h.Serve(ctx)
 		}
-		ended <- err
+		if err != nil && ctx.Err() == nil {
+			k.Out.Notice("other commands wait until this one ends, because it cannot answer them: %s", render.Message(err))
+		}
 	}()
 	return func() error {
 		if answering.Load() {
@@ -239,7 +241,8 @@ func answerOthers(h *host.Host, socket string) func() error {
 			stop()
 		}
 		end()
-		return errors.Join(<-ended, h.Close())
+		<-ended
+		return h.Close()
 	}
 }
 

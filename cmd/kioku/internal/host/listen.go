@@ -175,10 +175,10 @@ func (h *Host) Serve(ctx context.Context, tasks ...func(context.Context) error) 
 	}
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.Server.Serve(running, h.listeners...) })
-	for _, side := range h.sidecars {
-		group.Go(func() error { return side.Tend(running) })
-	}
 	if h.opt.Daemon {
+		for _, side := range h.sidecars { // a command asks no model for sessions that others have left
+			group.Go(func() error { return side.Tend(running) })
+		}
 		group.Go(func() error { h.manager.run(running, h.answers); return nil })
 	}
 	for _, task := range tasks {

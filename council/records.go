@@ -113,7 +113,7 @@ const (
 	AbstainRecused   = "recused"
 )
 
-// Turn is discussions/<id>/round_<n>/_turn_<member>.json: the lease of a member's turn, or why it abstains.
+// Turn is discussions/<id>/.engine/round_<n>/_turn_<member>.json: the lease of a member's turn, or why it abstains.
 type Turn struct {
 	Member     string    `json:"member"`      // id of the member
 	Phase      string    `json:"phase"`       // what the member is asked for
@@ -132,7 +132,7 @@ type Turn struct {
 	Usage Usage `json:"usage,omitzero"`
 }
 
-// Seal is discussions/<id>/round_<n>/_seal.json. The tally reads only it.
+// Seal is discussions/<id>/.engine/round_<n>/_seal.json. The tally reads only it.
 type Seal struct {
 	Round   int `json:"round"`   // from 1
 	Attempt int `json:"attempt"` // at the round, from 1
@@ -276,7 +276,7 @@ type Announcement struct {
 	AnnouncedAt time.Time `json:"announced_at"` // when
 }
 
-// Arbitration is discussions/<id>/arbitration.json, what the arbiter has decided after the last round.
+// Arbitration is discussions/<id>/.engine/arbitration.json, what the arbiter has decided after the last round.
 type Arbitration struct {
 	Decision      string    `json:"decision"`       // Approved or Rejected
 	FinalApproach string    `json:"final_approach"` // what is to be done; empty for a rejection

@@ -2,7 +2,7 @@ package council
 
 import "time"
 
-// Opened is discussions/<id>/round_<n>/_open.json: when an attempt at a round began.
+// Opened is discussions/<id>/.engine/round_<n>/_open.json: when an attempt at a round began.
 type Opened struct {
 	Cycle    int       `json:"cycle"`     // from 1
 	Round    int       `json:"round"`     // from 1
@@ -11,7 +11,7 @@ type Opened struct {
 	Deadline time.Time `json:"deadline"`  // after which it is sealed with whoever has answered
 }
 
-// Claim is discussions/<id>/claim.json: what is fixed when a task is claimed.
+// Claim is discussions/<id>/.engine/claim.json: what is fixed when a task is claimed.
 type Claim struct {
 	TaskID    string    `json:"task_id"`           // id of the task
 	ClaimedAt time.Time `json:"claimed_at"`        // when it was claimed
@@ -24,7 +24,7 @@ type Claim struct {
 	Arbiter   string    `json:"arbiter"`           // name of the arbiter
 }
 
-// Cycle is discussions/<id>/cycle_<n>.json: an owner asked for a further round after the end. It is published once.
+// Cycle is discussions/<id>/.engine/cycle_<n>.json: an owner asked for a further round after the end. It is published once.
 type Cycle struct {
 	Cycle int `json:"cycle"` // from 1
 	// FirstRound of the cycle; it is also the last, after which the arbiter decides.
@@ -36,7 +36,7 @@ type Cycle struct {
 	Previous *Decision `json:"previous,omitempty"`
 }
 
-// Ruling is discussions/<id>/owner_<cycle>.json: an owner has decided or cancelled. It is published once.
+// Ruling is discussions/<id>/.engine/owner_<cycle>.json: an owner has decided or cancelled. It is published once.
 type Ruling struct {
 	// Decision is Approved, Rejected or StatusCancelled.
 	Decision  string    `json:"decision"`
@@ -46,13 +46,13 @@ type Ruling struct {
 	CreatedAt time.Time `json:"created_at"`         // when it was written
 }
 
-// Approval is discussions/<id>/approval_<cycle>.json: an owner allows the execution.
+// Approval is discussions/<id>/.engine/approval_<cycle>.json: an owner allows the execution.
 type Approval struct {
 	Author    Author    `json:"author"`     // who has written it
 	CreatedAt time.Time `json:"created_at"` // when it was written
 }
 
-// Outcome is discussions/<id>/outcome.json: what came of a decision.
+// Outcome is discussions/<id>/.engine/outcome.json: what came of a decision.
 type Outcome struct {
 	Outcome   string    `json:"outcome"`        // a constant Outcome...
 	Note      string    `json:"note,omitempty"` // in words; may be empty
@@ -74,7 +74,7 @@ const (
 	ModeCommand = "command"
 )
 
-// Started is discussions/<id>/exec_<cycle>_<k>.json: an attempt at the execution began. It is published once.
+// Started is discussions/<id>/.engine/exec_<cycle>_<k>.json: an attempt at the execution began. It is published once.
 type Started struct {
 	Cycle     int       `json:"cycle"`      // from 1
 	Attempt   int       `json:"attempt"`    // from 1
@@ -83,7 +83,7 @@ type Started struct {
 	StartedAt time.Time `json:"started_at"` // when it began
 }
 
-// Review is discussions/<id>/review_<cycle>_<k>.json: what another member says of an attempt. It is published once.
+// Review is discussions/<id>/.engine/review_<cycle>_<k>.json: what another member says of an attempt. It is published once.
 type Review struct {
 	Cycle    int    `json:"cycle"`    // from 1
 	Attempt  int    `json:"attempt"`  // from 1
@@ -96,7 +96,7 @@ type Review struct {
 	Usage     Usage     `json:"usage,omitzero"` // what it has cost
 }
 
-// Announced is discussions/<id>/announcement_<cycle>.json. It is published once.
+// Announced is discussions/<id>/.engine/announcement_<cycle>.json. It is published once.
 type Announced struct {
 	Announcement
 	// FinalApproach is the announcer's wording of the approach; empty leaves that of the ballots.
@@ -104,13 +104,13 @@ type Announced struct {
 	Usage         Usage  `json:"usage,omitzero"` // what it has cost
 }
 
-// Superseded is discussions/<id>/superseded.json: a later decision has taken the place of this one. It is published once.
+// Superseded is discussions/<id>/.engine/superseded.json: a later decision has taken the place of this one. It is published once.
 type Superseded struct {
 	By        string    `json:"by"`         // id of the later task
 	CreatedAt time.Time `json:"created_at"` // when it was written
 }
 
-// Noted is discussions/<id>/noted_<cycle>.json: the members have a line on the decision in their memories. It is published once.
+// Noted is discussions/<id>/.engine/noted_<cycle>.json: the members have a line on the decision in their memories. It is published once.
 type Noted struct {
 	Members   []string  `json:"members"`          // names
 	Failed    []string  `json:"failed,omitempty"` // members whose memory could not be written to

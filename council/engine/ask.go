@@ -41,7 +41,7 @@ func (e *Engine) start(ctx context.Context, s *flow.Snapshot, pos flow.Position,
 				if ctx.Err() != nil {
 					return nil
 				}
-				return e.publish(fmt.Sprintf("%s/noted_%d.json", folder.TaskDir(s.ID), a.Cycle), noted)
+				return e.publish(fmt.Sprintf("%s/noted_%d.json", folder.OwnDir(s.ID), a.Cycle), noted)
 			}
 		})
 		return true, nil
@@ -236,12 +236,12 @@ func (e *Engine) late(id string, a flow.Action) bool {
 	if err := e.f.Read(turnPath(id, a), &t); err != nil || t.Abstained != "" {
 		return true
 	}
-	return e.f.Exists(folder.RoundDir(id, a.Round, a.Attempt) + "/_seal.json")
+	return e.f.Exists(folder.RoundDir(folder.OwnDir(id), a.Round, a.Attempt) + "/_seal.json")
 }
 
 // take writes down what a member has answered. An answer that does not belong to the step is an abstention.
 func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r member.Reply) error {
-	dir, now := folder.TaskDir(s.ID), e.now()
+	dir, now := folder.OwnDir(s.ID), e.now()
 	switch a.Kind {
 	case flow.AskBallot:
 		return e.takeBallot(s, a, turn, r)
@@ -302,7 +302,7 @@ func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, turn *council.Turn,
 	if err := e.f.Write(turnPath(s.ID, a), turn); err != nil {
 		return err
 	}
-	err = e.f.PublishBytes(fmt.Sprintf("%s/%s.json", folder.RoundDir(s.ID, a.Round, a.Attempt), a.Member), data)
+	err = e.f.PublishBytes(fmt.Sprintf("%s/%s.json", folder.RoundDir(folder.TaskDir(s.ID), a.Round, a.Attempt), a.Member), data)
 	if errors.Is(err, fs.ErrExist) {
 		return &member.Abstention{Kind: council.AbstainError, Reason: "there is a ballot of the member already, which this turn has not given"}
 	}

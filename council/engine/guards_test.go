@@ -63,7 +63,7 @@ func TestLateBallotIsNotPublished(t *testing.T) {
 	if _, err := os.Stat(dir + "/bee.json"); !os.IsNotExist(err) {
 		t.Errorf("the late ballot is published: %v", err)
 	}
-	if turn, err := os.ReadFile(dir + "/_turn_bee.json"); err != nil || !strings.Contains(string(turn), `"abstained": "timeout"`) {
+	if turn, err := os.ReadFile(w.dir + "/council/discussions/task_1/.engine/round_1/_turn_bee.json"); err != nil || !strings.Contains(string(turn), `"abstained": "timeout"`) {
 		t.Errorf("%v: %s", err, turn)
 	}
 }
@@ -197,7 +197,7 @@ func TestArbiterDecidesByTwoWordsOnly(t *testing.T) {
 			return member.Reply{Arbitration: &council.Arbitration{Decision: "approve"}}, nil, q.Phase == member.PhaseArbitration
 		}
 		if onDisk {
-			dir := w.dir + "/council/discussions/task_1"
+			dir := w.dir + "/council/discussions/task_1/.engine"
 			writeFile(t, dir+"/arbitration.json", `{"decision":"approve","decided_by":"cat"}`)
 		}
 		w.submit(council.Task{ID: "task_1", Title: "Buy a kettle"})

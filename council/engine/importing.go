@@ -250,7 +250,7 @@ func (i *importer) discussion(id string) error {
 		errs = append(errs, i.round(s, a, roster, decided))
 	}
 	if decided {
-		errs = append(errs, i.replace(dir+"/imported.json", i.decision(*d, t, s)))
+		errs = append(errs, i.replace(folder.Own(dir)+"/imported.json", i.decision(*d, t, s)))
 	}
 	if result := (council.Result{}); i.src.Read(folder.DecisionPath(id, "_result"), &result) == nil {
 		errs = append(errs, i.replace(folder.DecisionPath(id, "_result"), result))
@@ -262,7 +262,7 @@ func (i *importer) discussion(id string) error {
 	}
 	claim := council.Claim{TaskID: id, ClaimedAt: cmp.Or(begun, t.CreatedAt, i.e.now()).UTC(), Roster: roster, Need: council.Need(len(roster)), Policy: set.Policy,
 		MinRounds: set.MinRounds, MaxRounds: max(set.MaxRounds, len(s.Rounds)), Discuss: set.Discuss, Arbiter: set.WithRole(council.RoleArbiter)}
-	if err := errors.Join(append(errs, i.replace(dir+"/claim.json", claim))...); err != nil {
+	if err := errors.Join(append(errs, i.replace(folder.Own(dir)+"/claim.json", claim))...); err != nil {
 		return err
 	}
 	return i.replace(dir+"/task.json", t)
@@ -318,7 +318,8 @@ func (i *importer) comments(id string) error {
 // round copies the ballots of a round, and seals it unless the discussion goes on there. Only ballots of members of this council are in a
 // discussion that goes on.
 func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, decided bool) error {
-	dir := folder.RoundDir(s.ID, a.Round, 1)
+	dir := folder.RoundDir(folder.TaskDir(s.ID), a.Round, 1)
+	own := folder.RoundDir(folder.OwnDir(s.ID), a.Round, 1)
 	seal := council.Seal{Round: a.Round, Attempt: 1, Roster: roster, Need: council.Need(len(roster)), Ballots: []council.SealedVote{}, Abstentions: map[string]string{}, Families: 1}
 	for name, b := range a.Ballots {
 		if b.Problem != "" {
@@ -344,7 +345,7 @@ func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, deci
 			return err
 		}
 		turn := council.Turn{Member: name, Phase: "opinion", Attempt: 1, StartedAt: b.Timestamp, Reason: "imported", BallotSHA256: b.SHA256}
-		if err := i.replace(dir+"/_turn_"+name+".json", turn); err != nil {
+		if err := i.replace(own+"/_turn_"+name+".json", turn); err != nil {
 			return err
 		}
 		if at := b.Timestamp.UTC(); first.IsZero() || at.Before(first) {
@@ -356,10 +357,10 @@ func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, deci
 		seal.Ballots = append(seal.Ballots, council.SealedVote{Member: name, Vote: b.Vote, SHA256: b.SHA256, Attempt: 1, Ballot: &b.Ballot})
 	}
 	opened := council.Opened{Cycle: 1, Round: a.Round, Attempt: 1, OpenedAt: cmp.Or(first, i.e.now()), Deadline: i.e.now().Add(i.e.set.Timeouts.Round)}
-	if err := i.replace(dir+"/_open.json", opened); err != nil || !decided && len(seal.Abstentions) > 0 {
+	if err := i.replace(own+"/_open.json", opened); err != nil || !decided && len(seal.Abstentions) > 0 {
 		return err // the others are asked
 	}
-	return i.replace(dir+"/_seal.json", seal)
+	return i.replace(own+"/_seal.json", seal)
 }
 
 // oldStatus are the words of both versions of the article that this council does not use, by what they mean here.

@@ -77,7 +77,7 @@ func (e *Engine) reflects(d *council.Decision, name string) bool {
 // reflect asks a member what it wants to remember of a decision, and stores it in its memory. A member that does not answer remembers
 // nothing; only the end of the engine and a memory that cannot be written are errors.
 func (e *Engine) reflect(ctx context.Context, s *flow.Snapshot, d *council.Decision, name string, m memory.Service) error {
-	rel := fmt.Sprintf("%s/_turn_reflection_%d_%s.json", folder.TaskDir(s.ID), d.Cycle, name)
+	rel := fmt.Sprintf("%s/_turn_reflection_%d_%s.json", folder.OwnDir(s.ID), d.Cycle, name)
 	turn := council.Turn{Member: name, Phase: member.PhaseReflection, Attempt: 1, StartedAt: e.now(), LeaseUntil: e.now().Add(e.set.Timeouts.Turn)}
 	if err := e.f.Read(rel, &turn); errors.Is(err, fs.ErrNotExist) {
 		err = e.lockedWrite(rel, turn)

@@ -125,7 +125,7 @@ func (e *Engine) RequestRound(_ context.Context, id string, author council.Autho
 				return err
 			}
 		}
-		return e.publish(fmt.Sprintf("%s/cycle_%d.json", folder.TaskDir(id), cycle.Cycle), cycle)
+		return e.publish(fmt.Sprintf("%s/cycle_%d.json", folder.OwnDir(id), cycle.Cycle), cycle)
 	})
 }
 
@@ -164,7 +164,7 @@ func (e *Engine) Cancel(_ context.Context, id, reason string, author council.Aut
 // ruling publishes what an owner has decided, and ends what members do for the task.
 func (e *Engine) ruling(s *flow.Snapshot, r council.Ruling) error {
 	r.CreatedAt = e.now()
-	if err := e.f.Publish(fmt.Sprintf("%s/owner_%d.json", folder.TaskDir(s.ID), s.Cycle()), r); errors.Is(err, fs.ErrExist) {
+	if err := e.f.Publish(fmt.Sprintf("%s/owner_%d.json", folder.OwnDir(s.ID), s.Cycle()), r); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: an owner has decided task %s", ErrState, s.ID)
 	} else if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (e *Engine) ApproveExecution(_ context.Context, id string, author council.A
 		if pos.NeedsOwner != flow.NeedsApproval {
 			return state(s, pos, "executed: no approval is needed now")
 		}
-		return e.publish(fmt.Sprintf("%s/approval_%d.json", folder.TaskDir(id), pos.Cycle), council.Approval{Author: author, CreatedAt: e.now()})
+		return e.publish(fmt.Sprintf("%s/approval_%d.json", folder.OwnDir(id), pos.Cycle), council.Approval{Author: author, CreatedAt: e.now()})
 	})
 }
 
@@ -239,7 +239,7 @@ func (e *Engine) RecordOutcome(_ context.Context, id, outcome, note string, auth
 		if pos.Decision == "" {
 			return state(s, pos, "judged by its outcome")
 		}
-		return e.f.Write(folder.TaskDir(id)+"/outcome.json", council.Outcome{Outcome: outcome, Note: note, Author: author, CreatedAt: e.now()})
+		return e.f.Write(folder.OwnDir(id)+"/outcome.json", council.Outcome{Outcome: outcome, Note: note, Author: author, CreatedAt: e.now()})
 	})
 }
 
@@ -271,7 +271,7 @@ func (e *Engine) Solo(ctx context.Context, id string) (council.Ballot, error) {
 		return council.Ballot{}, fmt.Errorf("%w: the arbiter has not answered", ErrState)
 	}
 	return *r.Ballot, e.onTask(id, func(*flow.Snapshot, flow.Position) error {
-		return e.publish(folder.TaskDir(id)+"/solo.json", r.Ballot)
+		return e.publish(folder.OwnDir(id)+"/solo.json", r.Ballot)
 	})
 }
 

@@ -145,9 +145,13 @@ func newLab(t *rapid.T, dir string) *lab {
 func (l *lab) late(id string) {
 	round := rapid.IntRange(1, 3).Draw(l.t, "late round")
 	name := rapid.SampledFrom(l.set.Roster()).Draw(l.t, "late member")
-	dir := fmt.Sprintf("%s/council/discussions/%s/round_%d", l.dir, id, round)
-	if _, err := os.Stat(dir); err != nil {
+	task := fmt.Sprintf("%s/council/discussions/%s", l.dir, id)
+	dir := fmt.Sprintf("%s/round_%d", task, round)
+	if _, err := os.Stat(fmt.Sprintf("%s/.engine/round_%d", task, round)); err != nil {
 		return
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		l.t.Fatal(err)
 	}
 	text := rapid.SampledFrom([]string{
 		fmt.Sprintf(`{"node":%q,"round":%d,"vote":"approve","opinion":"forged"}`, name, round),

@@ -16,7 +16,7 @@ import (
 
 // quick performs a step that asks nobody. Performing it again changes nothing.
 func (e *Engine) quick(s *flow.Snapshot, pos flow.Position, a flow.Action) error {
-	dir := folder.TaskDir(s.ID)
+	dir := folder.OwnDir(s.ID)
 	switch a.Kind {
 	case flow.Claim:
 		return e.fix(s)
@@ -24,7 +24,7 @@ func (e *Engine) quick(s *flow.Snapshot, pos flow.Position, a flow.Action) error
 		now := e.now()
 		opened := council.Opened{Cycle: a.Cycle, Round: a.Round, Attempt: a.Attempt, OpenedAt: now, Deadline: now.Add(e.set.Timeouts.Round)}
 		defer e.stream.emit(EventDiscussion, s.ID, "", now)
-		return e.publish(folder.RoundDir(s.ID, a.Round, a.Attempt)+"/_open.json", opened)
+		return e.publish(folder.RoundDir(dir, a.Round, a.Attempt)+"/_open.json", opened)
 	case flow.Abstain:
 		return e.abstain(s, a)
 	case flow.SealRound:
@@ -34,7 +34,7 @@ func (e *Engine) quick(s *flow.Snapshot, pos flow.Position, a flow.Action) error
 			return err
 		}
 		seal := flow.Seal(fresh, a.Round, e.world(), e.family)
-		return e.publish(folder.RoundDir(s.ID, a.Round, a.Attempt)+"/_seal.json", seal)
+		return e.publish(folder.RoundDir(dir, a.Round, a.Attempt)+"/_seal.json", seal)
 	case flow.EngineAnnounce:
 		return e.publish(fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle), e.ownAnnouncement(s, pos))
 	case flow.FailExecution:
@@ -53,7 +53,7 @@ func (e *Engine) quick(s *flow.Snapshot, pos flow.Position, a flow.Action) error
 
 // stepPath returns the path of a file of an attempt at an execution.
 func stepPath(id, what string, a flow.Action) string {
-	return fmt.Sprintf("%s/%s_%d_%d.json", folder.TaskDir(id), what, a.Cycle, a.Attempt)
+	return fmt.Sprintf("%s/%s_%d_%d.json", folder.OwnDir(id), what, a.Cycle, a.Attempt)
 }
 
 // fix fixes the roster of a task that was just claimed, and brings its attachments along.
@@ -68,7 +68,7 @@ func (e *Engine) fix(s *flow.Snapshot) error {
 		TaskID: s.ID, ClaimedAt: e.now(), Roster: e.set.Roster(), Need: council.Need(len(e.set.Members)), Policy: e.set.Policy,
 		MinRounds: e.set.MinRounds, MaxRounds: e.set.MaxRounds, Discuss: e.set.Discuss, Arbiter: e.set.WithRole(council.RoleArbiter),
 	}
-	return e.publish(folder.TaskDir(s.ID)+"/claim.json", claim)
+	return e.publish(folder.OwnDir(s.ID)+"/claim.json", claim)
 }
 
 // abstain records that a member does not vote. Somebody who is being asked is not waited for.
@@ -90,10 +90,11 @@ func (e *Engine) abstain(s *flow.Snapshot, a flow.Action) error {
 
 // turnPath returns the path of the turn of a slow action.
 func turnPath(id string, a flow.Action) string {
+	dir := folder.OwnDir(id)
 	if a.Kind == flow.AskBallot {
-		return fmt.Sprintf("%s/_turn_%s.json", folder.RoundDir(id, a.Round, a.Attempt), a.Member)
+		return fmt.Sprintf("%s/_turn_%s.json", folder.RoundDir(dir, a.Round, a.Attempt), a.Member)
 	}
-	return fmt.Sprintf("%s/_turn_%s.json", folder.TaskDir(id), a.TurnKey())
+	return fmt.Sprintf("%s/_turn_%s.json", dir, a.TurnKey())
 }
 
 // ownAnnouncement is what the engine announces: the outcome and what the members have written.
@@ -200,10 +201,11 @@ func (e *Engine) supersede(s *flow.Snapshot, d *council.Decision) error {
 			return nil
 		}
 	}
-	if e.f.Exists(dir + "/superseded.json") {
+	mark := folder.Own(dir) + "/superseded.json"
+	if e.f.Exists(mark) {
 		return nil
 	}
-	if err := e.publish(dir+"/superseded.json", council.Superseded{By: s.ID, CreatedAt: d.DecidedAt}); err != nil {
+	if err := e.publish(mark, council.Superseded{By: s.ID, CreatedAt: d.DecidedAt}); err != nil {
 		return err
 	}
 	e.wake()

@@ -120,12 +120,18 @@ func (f *Folder) Sweep() error { return f.Folder.Sweep(Archived, Workspace) }
 
 // Task paths. An id must be valid.
 
-// TaskDir returns the folder of a task.
+// TaskDir returns the folder of a task: the task, its status, comments, attachments and ballots.
 func TaskDir(id string) string { return Discussions + "/" + id }
 
-// RoundDir returns the folder of an attempt at a round: round_<n>, and round_<n>/attempt_<k> for further attempts.
-func RoundDir(id string, round, attempt int) string {
-	dir := fmt.Sprintf("%s/round_%d", TaskDir(id), round)
+// Own returns the hidden folder for what only the engine reads and writes of a task in a folder.
+func Own(dir string) string { return dir + "/.engine" }
+
+// OwnDir is Own for a task that is discussed.
+func OwnDir(id string) string { return Own(TaskDir(id)) }
+
+// RoundDir returns the folder of an attempt at a round in a folder: round_<n>, and round_<n>/attempt_<k> for further attempts.
+func RoundDir(dir string, round, attempt int) string {
+	dir = fmt.Sprintf("%s/round_%d", dir, round)
 	if attempt > 1 {
 		dir += fmt.Sprintf("/attempt_%d", attempt)
 	}

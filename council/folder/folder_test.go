@@ -42,7 +42,7 @@ func race(dir string) int {
 	}
 	defer f.Close()
 	for n := range 500 {
-		rel := fmt.Sprintf("%s/ballot_%d.json", folder.RoundDir("task_1", 1, 1), n)
+		rel := fmt.Sprintf("%s/ballot_%d.json", folder.RoundDir(folder.TaskDir("task_1"), 1, 1), n)
 		switch err := f.Publish(rel, os.Getpid()); {
 		case err == nil:
 			fmt.Println(n, os.Getpid())
@@ -88,7 +88,7 @@ func TestPublishHasOneWinnerAmongProcesses(t *testing.T) {
 		t.Fatalf("%d winners", len(winners))
 	}
 	for ballot, pid := range winners {
-		data, err := os.ReadFile(filepath.Join(dir, folder.RoundDir("task_1", 1, 1), "ballot_"+ballot+".json"))
+		data, err := os.ReadFile(filepath.Join(dir, folder.RoundDir(folder.TaskDir("task_1"), 1, 1), "ballot_"+ballot+".json"))
 		if err != nil || strings.TrimSpace(string(data)) != pid {
 			t.Errorf("ballot %s of %s: %q, %v", ballot, pid, data, err)
 		}

@@ -113,33 +113,24 @@ func (f *Folder) ArchivedDir(id string) string {
 // reader reads the files of one task.
 type reader struct {
 	f       *Folder
-	dir     string
 	s       *flow.Snapshot
 	folders map[string]time.Time
 }
 
 func (f *Folder) task(dir, id string) (*flow.Snapshot, map[string]time.Time, error) {
-	r := &reader{f: f, dir: dir, folders: map[string]time.Time{}, s: &flow.Snapshot{
+	r := &reader{f: f, folders: map[string]time.Time{}, s: &flow.Snapshot{
 		ID: id, Turns: map[string]council.Turn{}, Arbitrations: map[int]council.Arbitration{}, Rulings: map[int]council.Ruling{},
 		Announcements: map[int]council.Announced{}, Approvals: map[int]council.Approval{}, Noted: map[int]council.Noted{},
 		Starts: map[flow.StepKey]council.Started{}, Results: map[flow.StepKey]council.Result{}, Reviews: map[flow.StepKey]council.Review{}, Retries: map[flow.StepKey]council.Approval{},
 	}}
-	if err := r.enter(dir); err != nil {
+	if err := r.files(dir); err != nil { // those of the engine too, if a version before has begun the discussion
 		return nil, nil, err
 	}
 	if err := f.Read(dir+"/task.json", &r.s.Task); err != nil {
 		return nil, nil, err
 	}
-	entries, err := f.Entries(dir)
-	if err != nil {
+	if err := r.files(Own(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
-	}
-	for _, e := range entries {
-		if m := roundName.FindStringSubmatch(e.Name()); m != nil && e.IsDir() {
-			r.round(number(m[1]))
-		} else if !e.IsDir() {
-			r.file(e.Name())
-		}
 	}
 	slices.SortFunc(r.s.Rounds, func(a, b flow.Attempt) int {
 		return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Attempt, b.Attempt))
@@ -158,6 +149,22 @@ func (f *Folder) task(dir, id string) (*flow.Snapshot, map[string]time.Time, err
 	}
 	r.s.Decision = readInto[council.Decision](r, decision)
 	return r.s, r.folders, nil
+}
+
+// files reads what is in a folder of the task.
+func (r *reader) files(dir string) error {
+	if err := r.enter(dir); err != nil {
+		return err
+	}
+	entries, err := r.f.Entries(dir)
+	for _, e := range entries {
+		if m := roundName.FindStringSubmatch(e.Name()); m != nil && e.IsDir() {
+			r.round(dir+"/"+e.Name(), number(m[1]))
+		} else if !e.IsDir() {
+			r.file(e.Name(), dir+"/"+e.Name())
+		}
+	}
+	return err
 }
 
 // enter notes the time of a folder before it is read.
@@ -199,9 +206,8 @@ func put[K comparable, T any](r *reader, m map[K]T, key K, rel string) {
 	}
 }
 
-// file reads a file of the folder of the task.
-func (r *reader) file(name string) {
-	rel := r.dir + "/" + name
+// file reads a file of the task.
+func (r *reader) file(name, rel string) {
 	switch name {
 	case "claim.json":
 		r.s.Claim = readInto[council.Claim](r, rel)
@@ -265,8 +271,7 @@ func (r *reader) step(name, rel string) {
 }
 
 // round reads the attempts at a round.
-func (r *reader) round(n int) {
-	dir := fmt.Sprintf("%s/round_%d", r.dir, n)
+func (r *reader) round(dir string, n int) {
 	if err := r.enter(dir); err != nil {
 		r.s.Problems = append(r.s.Problems, err.Error())
 		return
@@ -294,7 +299,11 @@ func (r *reader) round(n int) {
 // attempt reads the files of an attempt at a round.
 func (r *reader) attempt(dir string, round, n int, entries []fs.DirEntry) {
 	a := flow.Attempt{Round: round, Attempt: n, Ballots: map[string]flow.Ballot{}, Turns: map[string]council.Turn{}}
-	found := false
+	i := slices.IndexFunc(r.s.Rounds, func(a flow.Attempt) bool { return a.Round == round && a.Attempt == n })
+	found := i >= 0
+	if found {
+		a = r.s.Rounds[i]
+	}
 	for _, e := range entries {
 		name, isJSON := strings.CutSuffix(e.Name(), ".json")
 		rel := dir + "/" + e.Name()
@@ -313,7 +322,10 @@ func (r *reader) attempt(dir string, round, n int, entries []fs.DirEntry) {
 			a.Ballots[name] = r.ballot(rel, name, round)
 		}
 	}
-	if found {
+	switch {
+	case i >= 0:
+		r.s.Rounds[i] = a
+	case found:
 		r.s.Rounds = append(r.s.Rounds, a)
 	}
 }

@@ -89,24 +89,29 @@ func (i *importer) skip(rel, format string, args ...any) {
 	i.report.Skipped = append(i.report.Skipped, rel+": "+fmt.Sprintf(format, args...))
 }
 
+// write does something unless this is a dry run. What is there already stays.
+func (i *importer) write(do func() error) error {
+	if i.report.DryRun {
+		return nil
+	}
+	if err := do(); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
 // put publishes a file unless it is here, and counts it.
 func (i *importer) put(rel string, v any, count *int) error {
 	if i.e.f.Exists(rel) {
 		return nil
 	}
 	*count++
-	if i.report.DryRun {
-		return nil
-	}
-	return i.e.f.Publish(rel, v)
+	return i.write(func() error { return i.e.f.Publish(rel, v) })
 }
 
 // replace writes a file of a discussion that is not complete before its task is there.
 func (i *importer) replace(rel string, v any) error {
-	if i.report.DryRun {
-		return nil
-	}
-	return i.e.f.Write(rel, v)
+	return i.write(func() error { return i.e.f.Write(rel, v) })
 }
 
 // each calls do with the ids of the JSON files of a folder that v can be read from, and with their paths.
@@ -147,10 +152,8 @@ func (i *importer) attachments(rel string, list []oldAttachment, from []string, 
 			continue
 		}
 		a := council.Attachment{Name: cmp.Or(old.OriginalName, old.Name, name), File: prefix + fileName(name, n), Size: int64(len(data))}
-		if !i.report.DryRun {
-			if err := i.e.f.PublishBytes(to+"/"+a.File, data); err != nil && !errors.Is(err, fs.ErrExist) {
-				return nil, err
-			}
+		if err := i.write(func() error { return i.e.f.PublishBytes(to+"/"+a.File, data) }); err != nil {
+			return nil, err
 		}
 		i.report.Attachments++
 		all = append(all, a)
@@ -326,9 +329,6 @@ func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, deci
 			i.skip(dir+"/"+name+".json", "%s", b.Problem)
 		}
 	}
-	if i.report.DryRun {
-		return nil
-	}
 	var first time.Time // a vote of the round
 	for _, name := range roster {
 		b, ok := a.Ballots[name]
@@ -341,7 +341,7 @@ func (i *importer) round(s *flow.Snapshot, a flow.Attempt, roster []string, deci
 		if err != nil {
 			return err
 		}
-		if err := i.e.f.PublishBytes(rel, data); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := i.write(func() error { return i.e.f.PublishBytes(rel, data) }); err != nil {
 			return err
 		}
 		turn := council.Turn{Member: name, Phase: "opinion", Attempt: 1, StartedAt: b.Timestamp, Reason: "imported", BallotSHA256: b.SHA256}
@@ -404,19 +404,9 @@ func (i *importer) params() error {
 	var errs []error
 	for _, name := range i.e.set.Roster() {
 		rel := paramsPath(name)
-		if !i.src.Exists(rel) {
-			continue
+		if i.src.Exists(rel) {
+			errs = append(errs, i.retune(name, rel))
 		}
-		if !i.e.f.Exists(rel) {
-			var whole map[string]any
-			if err := i.src.Read(rel, &whole); err != nil {
-				i.skip(rel, "%v", err)
-				continue
-			}
-			errs = append(errs, i.put(rel, whole, &i.report.Params))
-			continue
-		}
-		errs = append(errs, i.retune(name, rel))
 	}
 	return errors.Join(errs...)
 }
@@ -438,11 +428,10 @@ func (i *importer) retune(name, rel string) error {
 		return err
 	}
 	i.report.Params++
-	if i.report.DryRun {
-		return nil
-	}
-	_, err = i.e.change(name, old, council.ParamsChange{Who: council.Author{Kind: "engine", Name: "import"}, Why: "imported from " + i.src.Path()})
-	return err
+	return i.write(func() error {
+		_, err := i.e.change(name, old, council.ParamsChange{Who: council.Author{Kind: "engine", Name: "import"}, Why: "imported from " + i.src.Path()})
+		return err
+	})
 }
 
 // logs copies the logs as they are to the archive: those of this council are its own, and end after 30 days.
@@ -461,10 +450,7 @@ func (i *importer) logs() error {
 			return nil
 		}
 		i.report.Logs++
-		if i.report.DryRun {
-			return nil
-		}
-		return i.e.f.PublishBytes(to, data)
+		return i.write(func() error { return i.e.f.PublishBytes(to, data) })
 	})
 }
 

@@ -153,10 +153,7 @@ func (f *Folder) task(dir, id string) (*flow.Snapshot, map[string]time.Time, err
 
 // files reads what is in a folder of the task.
 func (r *reader) files(dir string) error {
-	if err := r.enter(dir); err != nil {
-		return err
-	}
-	entries, err := r.f.Entries(dir)
+	entries, err := r.enter(dir)
 	for _, e := range entries {
 		if m := roundName.FindStringSubmatch(e.Name()); m != nil && e.IsDir() {
 			r.round(dir+"/"+e.Name(), number(m[1]))
@@ -167,17 +164,17 @@ func (r *reader) files(dir string) error {
 	return err
 }
 
-// enter notes the time of a folder before it is read.
-func (r *reader) enter(dir string) error {
+// enter notes the time of a folder, and then returns what is in it.
+func (r *reader) enter(dir string) ([]fs.DirEntry, error) {
 	info, err := r.f.Root().Lstat(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
 	}
 	r.folders[dir] = info.ModTime()
-	return nil
+	return r.f.Entries(dir)
 }
 
 // number reads digits that a regular expression has checked.
@@ -272,11 +269,7 @@ func (r *reader) step(name, rel string) {
 
 // round reads the attempts at a round.
 func (r *reader) round(dir string, n int) {
-	if err := r.enter(dir); err != nil {
-		r.s.Problems = append(r.s.Problems, err.Error())
-		return
-	}
-	entries, err := r.f.Entries(dir)
+	entries, err := r.enter(dir)
 	if err != nil {
 		r.s.Problems = append(r.s.Problems, err.Error())
 		return
@@ -285,9 +278,8 @@ func (r *reader) round(dir string, n int) {
 	for _, e := range entries {
 		if m := attemptName.FindStringSubmatch(e.Name()); m != nil && e.IsDir() {
 			sub := dir + "/" + e.Name()
-			err := r.enter(sub)
-			below, err2 := r.f.Entries(sub)
-			if err := errors.Join(err, err2); err != nil {
+			below, err := r.enter(sub)
+			if err != nil {
 				r.s.Problems = append(r.s.Problems, err.Error())
 				continue
 			}

@@ -45,7 +45,7 @@ func (a *app) councilImportCmd() *cobra.Command {
 	cmd := a.councilDo(&cobra.Command{
 		Use: "import FOLDER", Short: "Copy an existing shared folder of tasks, discussions and decisions into the council",
 		Long: "Copy an existing shared folder into the council, whatever it calls its statuses: inbox, discussions, decisions, evaluations, parameters,\n" +
-			"logs, commands and suggestions. The folder is not changed. Unfinished discussions go on under the rules of this council.",
+			"logs, rebuild requests, commands and suggestions. The folder is not changed. Unfinished discussions go on under the rules of this council.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}, councilWrites, func(ctx context.Context, c *councilClient, args []string) error {
 		if c.host == nil {
@@ -67,8 +67,8 @@ func tellImported(p *render.Page, r engine.ImportReport) {
 	if r.DryRun {
 		verb = "would copy"
 	}
-	p.Linef("%s %d tasks, %d attachments, %d discussions, %d decisions, %d evaluations, %d parameters, %d logs, %d commands, %d suggestions",
-		verb, r.Tasks, r.Attachments, r.Discussions, r.Decisions, r.Evaluations, r.Params, r.Logs, r.Commands, r.Suggestions)
+	p.Linef("%s %d tasks, %d attachments, %d discussions, %d decisions, %d evaluations, %d parameters, %d logs, %d commands, %d suggestions, %d rebuild requests",
+		verb, r.Tasks, r.Attachments, r.Discussions, r.Decisions, r.Evaluations, r.Params, r.Logs, r.Commands, r.Suggestions, r.Actions)
 	for _, id := range r.Continued {
 		p.Linef("  goes on: %s", id)
 	}

@@ -30,6 +30,7 @@ type ImportReport struct {
 	Logs        int `json:"logs"`   // files, which are in the archive
 	Commands    int `json:"commands"`
 	Suggestions int `json:"suggestions"`
+	Actions     int `json:"actions"` // requests of rebuilds
 	// Continued are unfinished discussions that go on under this council's policy.
 	Continued []string `json:"continued"`
 	// Skipped are files that were not copied, and why.
@@ -43,7 +44,7 @@ type importer struct {
 	report ImportReport
 }
 
-// Import copies the tasks, discussions, decisions, evaluations, parameters, logs, commands and suggestions of a folder in the article's layout.
+// Import copies the tasks, discussions, decisions, evaluations, parameters, logs, rebuild requests, commands and suggestions of a folder in the article's layout.
 // What is finished keeps its decision and becomes memory; an unfinished discussion goes on under the policy of this council. What is here
 // already is not copied again. With dryRun nothing is written.
 func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportReport, error) {
@@ -62,9 +63,11 @@ func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportRepor
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	i := &importer{e: e, src: src, report: ImportReport{DryRun: dryRun, Continued: []string{}, Skipped: []string{}}}
-	err = errors.Join(i.inbox(), i.discussions(), i.params(), i.evaluations(), i.logs())
+	err = errors.Join(i.inbox(), i.discussions(), i.params(), i.evaluations(), i.logs(), i.actions())
 	if len(e.set.Workers) > 0 {
 		err = errors.Join(err, i.commands(e.set.Workers[0]), i.suggestions(e.set.Workers[0]))
+	} else if src.Exists("bot_commands") || src.Exists(oldSuggestions) || src.Exists(folder.Suggestions) {
+		i.skip("commands and suggestions", "are of a worker, and this council has none: add one with kioku council workers add NAME, and import again")
 	}
 	if !dryRun {
 		e.wake()
@@ -474,6 +477,27 @@ func (i *importer) evaluations() error {
 	return errors.Join(errs...)
 }
 
+// actions copies rebuild requests. One that waits, or was approved by another program, is looked at like a new one; one that had begun is
+// not done again.
+func (i *importer) actions() error {
+	var r council.ActionRequest
+	return i.each(folder.Actions, func() any { r = council.ActionRequest{}; return &r }, func(id, rel string) error {
+		_, stranger := i.e.set.Member(r.RequestedBy)
+		r.ID, r.Approved = id, nil
+		switch r.Status {
+		case council.ActionPending, council.ActionApproved:
+			if err := errors.Join(i.e.allowed(r.Service), stranger); err != nil {
+				i.skip(rel, "%v", err)
+				return nil
+			}
+			r.Status, r.RequestedAt = council.ActionPending, time.Time{}
+		case council.ActionExecuting:
+			r.Status, r.Result, r.EndedAt = council.ActionFailed, "imported: it had begun, and is not done again", i.e.now()
+		}
+		return i.put(rel, r, &i.report.Actions)
+	})
+}
+
 // commands copies the commands of a bot, as its history. bot_commands/<x>.json has no name of the worker.
 func (i *importer) commands(worker string) error {
 	type oldCommand struct {
@@ -493,10 +517,13 @@ func (i *importer) commands(worker string) error {
 	})
 }
 
+// oldSuggestions is the article's folder of suggestions.
+const oldSuggestions = "openclaw-suggestions"
+
 // suggestions copies suggestions of a bot, to be looked at like new ones.
 func (i *importer) suggestions(worker string) error {
 	var errs []error
-	for _, dir := range []string{"openclaw-suggestions", folder.Suggestions} {
+	for _, dir := range []string{oldSuggestions, folder.Suggestions} {
 		var s council.Suggestion
 		errs = append(errs, i.each(dir, func() any { s = council.Suggestion{}; return &s }, func(id, _ string) error {
 			return i.put(suggestionPath(worker, id), council.Suggestion{Title: s.Title, Description: s.Description, SubmittedAt: s.SubmittedAt}, &i.report.Suggestions)

@@ -204,6 +204,9 @@ func articlesLayout(t *testing.T) string {
 		"attachments/task_done/comments/comment_1_a/c.txt": "As I said.",
 		"discussions/task_open/round_1/ant.json":           ballot("ant", 1, "reject"),
 		"nodes/ant/params.json":                            `{"safety_weight":0.9}`,
+		"rebuild_requests/req_1.json":                      `{"id":"req_1","service":"reload:ant","task_id":"task_done","requested_by":"cat","reason":"new code","status":"approved"}`,
+		"rebuild_requests/req_2.json":                      `{"id":"req_2","service":"brain-ant","task_id":"task_done","requested_by":"cat","status":"pending_approval"}`,
+		"rebuild_requests/req_3.json":                      `{"id":"req_3","service":"brain-ant","task_id":"task_done","requested_by":"cat","status":"executing"}`,
 		"bot_commands/cmd1.json":                           `{"id":"cmd1","action":"pause","params":{"duration_minutes":5},"status":"processed","created_at":"2026-02-10T12:00:00Z","result":"ok"}`,
 	} {
 		writeFile(t, filepath.Join(old, name), text)
@@ -270,13 +273,13 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	if dry.DryRun = false; cmp.Diff(dry, report) != "" {
 		t.Error(cmp.Diff(dry, report))
 	}
-	for _, part := range []string{`attachment "../../secret": `, `attachment "gone.txt": `} {
+	for _, part := range []string{`attachment "../../secret": `, `attachment "gone.txt": `, `the action "brain-ant" is not among actions of the settings`} {
 		if !slices.ContainsFunc(report.Skipped, func(line string) bool { return strings.Contains(line, part) }) {
 			t.Errorf("%q is not among %q", part, report.Skipped)
 		}
 	}
 	report.Skipped = nil
-	want := engine.ImportReport{Tasks: 1, Attachments: 2, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Continued: []string{"task_open"}}
+	want := engine.ImportReport{Tasks: 1, Attachments: 2, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Actions: 2, Continued: []string{"task_open"}}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Error(diff)
 	}
@@ -299,6 +302,10 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	}
 	if w.params("ant")["safety_weight"] != 0.9 || w.outcome("task_new").Decision != council.Approved {
 		t.Error("parameters or inbox")
+	}
+	if all, err := w.ListActions(t.Context()); err != nil || len(all) != 2 || all[0].Status != council.ActionFailed && all[1].Status != council.ActionFailed ||
+		all[0].Status != council.ActionCompleted && all[1].Status != council.ActionCompleted {
+		t.Errorf("rebuild requests: %+v, %v", all, err)
 	}
 	checkImportedFiles(t, w)
 	again, err := w.Import(t.Context(), old, false)

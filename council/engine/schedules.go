@@ -48,17 +48,22 @@ func (e *Engine) schedules(ctx context.Context, sooner func(time.Time)) error {
 	return errors.Join(errs...)
 }
 
+// begins returns since when a schedule is known; nil if it is only known now, with the notes that were seen.
+func (e *Engine) begins(c council.Schedule, seen []string) (*begun, error) {
+	first := new(begun)
+	err := e.f.Read(firedPath(c.Name, "_first"), first)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, e.publish(firedPath(c.Name, "_first"), begun{StartedAt: e.now(), Seen: seen})
+	}
+	return first, err
+}
+
 // fireAt fires a schedule whose newest time has not fired it yet.
 func (e *Engine) fireAt(_ context.Context, c council.Schedule, _ func(time.Time)) error {
-	var first begun
-	if err := e.f.Read(firedPath(c.Name, "_first"), &first); errors.Is(err, fs.ErrNotExist) {
-		return e.publish(firedPath(c.Name, "_first"), begun{StartedAt: e.now()})
-	} else if err != nil {
-		return err
-	}
+	first, err := e.begins(c, nil)
 	due := c.Last(e.now())
-	if !due.After(first.StartedAt) {
-		return nil
+	if err != nil || first == nil || !due.After(first.StartedAt) {
+		return err
 	}
 	return e.fire(c, council.Fired{ID: due.Format("20060102T1504Z"), Due: due}, c.Description)
 }
@@ -101,10 +106,8 @@ func (e *Engine) takeNotes(c council.Schedule, hits []memory.Hit) error {
 			ids = append(ids, id)
 		}
 	}
-	var first begun
-	if err := e.f.Read(firedPath(c.Name, "_first"), &first); errors.Is(err, fs.ErrNotExist) {
-		return e.publish(firedPath(c.Name, "_first"), begun{StartedAt: e.now(), Seen: ids})
-	} else if err != nil {
+	first, err := e.begins(c, ids)
+	if err != nil || first == nil {
 		return err
 	}
 	for _, id := range first.Seen {
@@ -155,12 +158,16 @@ func (e *Engine) fire(c council.Schedule, f council.Fired, description string) e
 	return e.publish(rel, f)
 }
 
+// fired returns what a schedule has suggested, or would have.
+func (e *Engine) fired(schedule string) ([]council.Fired, error) {
+	return recordsIn(e, folder.Schedules+"/"+schedule, func(string, *council.Fired) bool { return true })
+}
+
 // lastFired returns when a schedule has fired last; ok is false if it never has.
 func (e *Engine) lastFired(schedule string) (last council.Fired, ok bool) {
-	names, _ := e.f.Names(folder.Schedules + "/" + schedule) // what cannot be read has not fired
-	for _, name := range names {
-		var f council.Fired
-		if !strings.HasPrefix(name, "_") && e.f.Read(folder.Schedules+"/"+schedule+"/"+name, &f) == nil && !f.FiredAt.Before(last.FiredAt) {
+	all, _ := e.fired(schedule) // what cannot be read has not fired
+	for _, f := range all {
+		if !f.FiredAt.Before(last.FiredAt) {
 			last, ok = f, true
 		}
 	}
@@ -171,15 +178,11 @@ func (e *Engine) lastFired(schedule string) (last council.Fired, ok bool) {
 func (e *Engine) firedToday(now time.Time) (own map[string]int, all int, err error) {
 	own = map[string]int{}
 	for _, c := range e.set.Schedules {
-		names, err := e.f.Names(folder.Schedules + "/" + c.Name)
+		fired, err := e.fired(c.Name)
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, name := range names {
-			var f council.Fired
-			if strings.HasPrefix(name, "_") || e.f.Read(folder.Schedules+"/"+c.Name+"/"+name, &f) != nil {
-				continue
-			}
+		for _, f := range fired {
 			if f.Reason == "" && f.FiredAt.Format(time.DateOnly) == now.Format(time.DateOnly) {
 				own[c.Name]++
 				all++

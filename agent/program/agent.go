@@ -171,16 +171,6 @@ func unwrap(output []byte, path string) (string, error) {
 	return "", malformed("it has no text in the field %q", path)
 }
 
-// Field returns the text at a path in the last line of JSON that has it, or in all of the output; the output as it is if there is none.
-func Field(output, path string) string {
-	for _, part := range slices.Backward(append([]string{output}, strings.Split(output, "\n")...)) {
-		if s, err := unwrap([]byte(part), path); err == nil && path != "" {
-			return s
-		}
-	}
-	return output
-}
-
 // capped keeps the beginning of what is written to it and accepts the rest.
 type capped struct {
 	kept  bytes.Buffer // not embedded: its ReadFrom would take everything

@@ -82,31 +82,3 @@ func (t *Tail) Write(data []byte) (int, error) {
 func (t *Tail) String() string {
 	return strings.ToValidUTF8(text.TailBytes(t.buf.String(), t.Limit), "\uFFFD")
 }
-
-// Lines is a Tail that also calls Each with each line, at most 4 KiB of it at a time. One goroutine at a time writes to it.
-type Lines struct {
-	Tail
-	Each func(line string) // gets valid UTF-8 without the line end
-	line bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *Lines) Write(data []byte) (int, error) {
-	for _, c := range data {
-		if c == '\n' || l.line.Len() >= 4<<10 {
-			l.End()
-		}
-		if c != '\n' {
-			l.line.WriteByte(c)
-		}
-	}
-	return l.Tail.Write(data)
-}
-
-// End ends a line that has no end.
-func (l *Lines) End() {
-	if l.line.Len() > 0 {
-		l.Each(strings.ToValidUTF8(l.line.String(), "\uFFFD"))
-		l.line.Reset()
-	}
-}

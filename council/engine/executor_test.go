@@ -59,6 +59,28 @@ func TestProgramsAreTold(t *testing.T) {
 	}
 }
 
+// Who follows an execution by an agent reads what it says and does, and its result is the last that it has said, or why it has failed.
+func TestProgressOfAgentsIsText(t *testing.T) {
+	t.Parallel()
+	printed := `{"type":"system","subtype":"init","session_id":"s"}
+{"type":"assistant","message":{"content":[{"type":"text","text":"I look."},{"type":"tool_use","name":"Read","input":{"file_path":"offer.md"}}]},"session_id":"s"}
+`
+	for end, want := range map[string]string{
+		`{"type":"result","result":"The kettle is here.","session_id":"s"}`:                         "The kettle is here.",
+		`{"type":"result","is_error":true,"errors":["Too many turns."],"session_id":"s"}'; exit '1`: "the program has failed: exit status 1\nI look.\nRead: offer.md\nToo many turns.",
+	} {
+		w := newWorld(t, func(o *engine.Options) {
+			o.Settings.Execution = council.Execution{Mode: council.ModeCommand, Approval: council.ApprovalNone, Command: []string{"sh", "-c", "cat >/dev/null; echo '" + printed + end + "'"}}
+		})
+		id := w.submit(ruled)
+		w.settle()
+		d := w.get(id)
+		if len(d.Results) != 1 || strings.TrimSpace(d.Results[0].Result) != want || len(d.Progress) < 2 || d.Progress[0].Text != "I look." || d.Progress[1].Text != "Read: offer.md" {
+			t.Errorf("%+v, %+v", d.Results, d.Progress)
+		}
+	}
+}
+
 // An execution that failed is tried again without a new vote, and the program is told what went wrong.
 func TestFailedExecutionIsTriedAgain(t *testing.T) {
 	t.Parallel()

@@ -101,6 +101,9 @@ func callTools(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(list.Tools) == 0 {
+		return "none", nil
+	}
 	got, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: list.Tools[0].Name, Arguments: map[string]any{"query": "heron"}})
 	if err != nil {
 		return "", err
@@ -309,6 +312,11 @@ func TestAskServesTools(t *testing.T) {
 	})
 	if want := `1 falsememory_search{"query":"heron"}`; err != nil || got.Message.Text != want {
 		t.Errorf("%q, %v", got.Message.Text, err)
+	}
+	without := request
+	without.Tools = nil
+	if got, err := a.Ask(t.Context(), without, nil); err != nil || got.Message.Text != "none" {
+		t.Errorf("without tools: %q, %v", got.Message.Text, err)
 	}
 }
 

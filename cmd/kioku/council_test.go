@@ -64,6 +64,18 @@ func TestCouncilAskEndsInFourWays(t *testing.T) {
 	}
 }
 
+// Who looks at a task reads why the arbiter has not decided it.
+func TestCouncilShowTellsWhyAMemberFailed(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	s.council("ask", "--echo", "--description", "echo: panda=approve gorilla=reject triceratops=silent arbiter=silent", "Shall we move?").wants(t, exitStalled, "stalled")
+	_, id, _ := strings.Cut(s.council("list").stdout, "ask_")
+	got := s.council("show", "ask_"+strings.Fields(id)[0])
+	if _, reason, found := strings.Cut(got.stdout, "No arbitration by "); !found || !strings.Contains(reason, "malformed") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+}
+
 // A newcomer without a council asks that of the template, in a folder that is gone afterwards; nothing is written elsewhere.
 func TestCouncilAskWithoutACouncil(t *testing.T) {
 	t.Parallel()

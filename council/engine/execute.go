@@ -34,13 +34,10 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 	err := program.Process{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Env: e.set.Execution.Env, Stdin: member.Brief(q), Stdout: w, Stderr: w}.Run(ctx)
 	w.End()
 	r.Result, r.CompletedAt, r.Succeeded = w.Result(e.set.Execution.Output), e.now(), err == nil
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return r, false
-	}
 	if err != nil {
 		r.Result = fmt.Sprintf("the program has failed: %v\n%s", err, w)
 	}
-	return r, true
+	return r, !errors.Is(ctx.Err(), context.Canceled)
 }
 
 // withPaths adds where the attachments of a question are, for a program.

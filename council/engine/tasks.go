@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -255,6 +256,8 @@ func (e *Engine) Get(_ context.Context, id string) (Detail, error) {
 			d.History = append(d.History, *c.Previous)
 		}
 	}
+	d.Failures = slices.DeleteFunc(slices.Collect(maps.Values(s.Turns)), func(t council.Turn) bool { return t.Reason == "" })
+	slices.SortFunc(d.Failures, func(a, b council.Turn) int { return a.StartedAt.Compare(b.StartedAt) })
 	d.Thinking = e.thinking(id)
 	progress := folder.Decisions + "/" + id + "_progress.jsonl"
 	if archived {

@@ -225,6 +225,11 @@ func (p *Page) councilRounds(d engine.Detail) {
 		p.Linef("%s", Bold(fmt.Sprintf("Arbitration by %s: %s", a.DecidedBy, a.Decision)))
 		p.councilText("  ", a.Reasoning)
 	}
+	for _, t := range d.Failures {
+		p.Linef("")
+		p.Linef("%s", Bold(fmt.Sprintf("No %s by %s", t.Phase, t.Member)))
+		p.councilText("  ", CleanLine(t.Reason))
+	}
 	for _, c := range d.Comments {
 		p.Linef("")
 		p.Linef("%s  %s", Bold("Comment of "+authorName(c.Author)), Dim(when(c.CreatedAt)))

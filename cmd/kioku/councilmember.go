@@ -16,6 +16,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/council"
 	"kioku/council/member"
+	"kioku/llm"
 	"kioku/server"
 )
 
@@ -119,9 +120,19 @@ func (a *app) attend(ctx context.Context, m council.Member) (err error) {
 			return got.Until, err
 		},
 		Submit: func(ctx context.Context, lease string, r member.RemoteReply) error {
-			reply := server.TurnReply{TurnLease: leaseOf(m, lease), Reply: string(r.Text), Failed: r.Failed, TokensIn: r.TokensIn, TokensOut: r.TokensOut}
+			reply := server.TurnReply{TurnLease: leaseOf(m, lease), Reply: string(r.Text), Failed: r.Failed,
+				TokensIn: r.Usage.Input, TokensOut: r.Usage.Output, CacheRead: r.Usage.CacheRead, CacheWrite: r.Usage.CacheWrite, Cost: r.Usage.Dollars}
 			_, err := ops.SubmitTurn.Call(ctx, conn.Conn, reply)
 			return err
+		},
+		Call: func(ctx context.Context, lease string, call llm.ToolCall) (string, bool) {
+			ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)
+			defer cancel()
+			found, err := ops.CallTurn.Call(ctx, conn.Conn, server.TurnCall{TurnLease: leaseOf(m, lease), Name: call.Name, Input: call.Input})
+			if err != nil {
+				return "The memory does not answer: " + err.Error(), true
+			}
+			return found.Text, found.Failed
 		},
 	}
 	a.Notice("%s takes its turns at %s", m.Name, target)

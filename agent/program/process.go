@@ -65,20 +65,27 @@ func (p Process) Run(ctx context.Context) error {
 
 // Tail keeps the end of what is written to it, at least Limit bytes of it.
 type Tail struct {
-	Limit int // in bytes
-	buf   bytes.Buffer
+	Limit   int // in bytes
+	buf     bytes.Buffer
+	dropped int // bytes before buf
 }
 
 // Write implements io.Writer.
 func (t *Tail) Write(data []byte) (int, error) {
 	t.buf.Write(data)
-	if t.buf.Len() > 2*t.Limit {
-		t.buf.Next(t.buf.Len() - t.Limit)
+	if n := t.buf.Len() - t.Limit; n > t.Limit {
+		t.buf.Next(n)
+		t.dropped += n
 	}
 	return len(data), nil
 }
 
-// String returns the end, at most Limit bytes of text.
+// String returns the end, at most Limit bytes of text, after a line that says how many bytes before it are left out.
 func (t *Tail) String() string {
-	return strings.ToValidUTF8(text.TailBytes(t.buf.String(), t.Limit), "\uFFFD")
+	end := text.TailBytes(t.buf.String(), t.Limit)
+	cut := ""
+	if n := t.dropped + t.buf.Len() - len(end); n > 0 {
+		cut = fmt.Sprintf("[%d bytes are left out]\n", n)
+	}
+	return cut + strings.ToValidUTF8(end, "\uFFFD")
 }

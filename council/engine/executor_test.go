@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +108,50 @@ func TestFailedExecutionIsTriedAgain(t *testing.T) {
 	}
 	if err := w.ApproveExecution(t.Context(), id, owner); err == nil {
 		t.Error("what has succeeded is tried again")
+	}
+}
+
+// A program may print as much as it likes: it is read at full speed, what is left out is marked, and the end is never lost. What it prints
+// to standard error is progress, and joins the result of a program that fails.
+func TestExecutionPrintsMuch(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		script, begins, ends, last string
+		succeeded                  bool
+	}{
+		"output":       {"seq 1 2000000; echo the end", "[", "\nthe end", "the end", true},
+		"errors":       {"seq 1 60000 >&2; echo done; echo over >&2", "done", "done", "over", true},
+		"failed":       {"seq 1 60000 >&2; echo over >&2; exit 3", "the program has failed: exit status 3\n[", "\nover", "over", false},
+		"without line": {"head -c 300000 /dev/zero | tr '\\0' x; printf end", "[", "xend", "end", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(o *engine.Options) {
+				o.Settings.Execution = council.Execution{Mode: council.ModeCommand, Approval: council.ApprovalNone, Command: []string{"sh", "-c", "cat >/dev/null; " + tc.script}}
+			})
+			id := w.submit(ruled)
+			d := w.get(id)
+			if len(d.Results) != 1 || len(d.Progress) == 0 {
+				t.Fatalf("%+v", d)
+			}
+			r := d.Results[0]
+			got := strings.TrimSpace(r.Result)
+			if r.Succeeded != tc.succeeded || !strings.HasPrefix(got, tc.begins) || !strings.HasSuffix(got, tc.ends) || len(got) > 66<<10 {
+				t.Errorf("%v, %d bytes: %.200s ... %s", r.Succeeded, len(got), got, got[max(0, len(got)-100):])
+			}
+			if tc.begins != "done" && !strings.Contains(got, "are left out]\n") {
+				t.Errorf("what is left out is not marked: %.200s", got)
+			}
+			if last := d.Progress[len(d.Progress)-1].Text; !slices.ContainsFunc(d.Progress, func(l engine.ProgressLine) bool { return strings.HasSuffix(l.Text, tc.last) }) {
+				t.Errorf("progress ends with %.100q", last)
+			}
+			data, err := os.ReadFile(w.dir + "/council/decisions/" + id + "_progress.jsonl")
+			if err != nil || len(data) > 4<<20 {
+				t.Errorf("%v, %d bytes of progress", err, len(data))
+			}
+			if strings.Contains(tc.script, "seq") && !strings.Contains(string(data), "lines are left out") {
+				t.Errorf("the progress does not say that lines are left out: %.300s", data)
+			}
+		})
 	}
 }

@@ -26,13 +26,16 @@ type Lines struct {
 	Flush bool
 }
 
-// Append adds a value as a line. What a crash has left of a line before it ends there.
-func (l Lines) Append(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
+// Append adds values as lines, in one write. What a crash has left of a line before it ends there.
+func (l Lines) Append(values ...any) error {
+	var line []byte
+	for _, v := range values {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		line = append(append(line, data...), '\n')
 	}
-	line = append(line, '\n')
 	if err := l.Root.MkdirAll(path.Dir(l.Name), folderPerm); err != nil {
 		return err
 	}

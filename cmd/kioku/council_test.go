@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	councilfolder "kioku/council/folder"
 
@@ -133,6 +134,23 @@ func TestCouncilWorkersAdd(t *testing.T) {
 	}
 	if got := s.council("workers", "add", "panda"); got.code != exitUsage {
 		t.Errorf("a member: %d, %s", got.code, got.stderr)
+	}
+}
+
+// Two commands that run a council do it one after the other. An interrupt ends the wait.
+func TestCouncilCommandsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	other, err := councilfolder.Open(filepath.Join(s.workspace, "council"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Must(t, other.Lock())
+	release := time.AfterFunc(2*time.Second, func() { other.Close() })
+	defer release.Stop()
+	got := s.council("ask", "--echo", "Shall we move?")
+	if waits := fmt.Sprintf("process %d", os.Getpid()); got.code != exitOK || !strings.Contains(got.stdout, "APPROVED") || strings.Count(got.stderr, waits) != 1 || !strings.Contains(got.stderr, "waiting for it") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 
 	councilfolder "kioku/council/folder"
 
+	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/testkit"
+	"kioku/memory"
 )
 
 // newCouncil returns a sandbox with a council of the template soul, which it works in.
@@ -217,5 +219,46 @@ func TestOperatorsSeeTheCouncil(t *testing.T) {
 	testkit.Must(t, os.WriteFile(filepath.Join(folder, "council.yaml"), []byte("members: []\n"), 0o600))
 	if got := s.run("doctor"); got.code != exitError || !strings.Contains(got.stdout, "the council of "+folder+" cannot be read") {
 		t.Errorf("exit code %d: %s", got.code, got.stdout)
+	}
+}
+
+// An execution that fails is an error of the command that has it run, which says what tries it again; a person reports what the program
+// could not do.
+func TestCouncilApproveTellsOfAFailure(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	settings := filepath.Join(s.workspace, "council", "council.yaml")
+	data, err := os.ReadFile(settings)
+	testkit.Must(t, err)
+	mode := strings.Replace(string(data), "mode: report", "mode: command\n  command: [sh, -c, 'cat >/dev/null; sleep 1; echo no water >&2; exit 3']", 1)
+	testkit.Must(t, os.WriteFile(settings, []byte(mode), 0o600))
+	s.council("ask", "--echo", "--task", "--id", "task_kettle", "Buy a kettle").wants(t, exitOK)
+	s.council("approve", "task_kettle").wants(t, exitError, "the task has failed: the program has failed: exit status 3", "executing: the program runs")
+	for _, args := range [][]string{{"show", "task_kettle"}, {"report", "task_kettle", "Bought by hand"}} {
+		want := map[string]string{"show": "kioku council approve task_kettle tries it again", "report": "completed"}[args[0]]
+		if got := s.council(args...); got.code != exitOK || !strings.Contains(got.stdout, want) {
+			t.Errorf("%v: exit code %d: %s%s", args, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+// An error that comes after a task was stored names the task.
+func TestCouncilAskNamesWhatIsStored(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	settings := filepath.Join(s.workspace, "council", "council.yaml")
+	data, err := os.ReadFile(settings)
+	testkit.Must(t, err)
+	testkit.Must(t, os.WriteFile(settings, []byte(strings.ReplaceAll(string(data), "model: echo", "model: remote")), 0o600))
+	p := s.start("council", "--folder", filepath.Join(s.workspace, "council"), "ask", "--id", "task_kettle", "Buy a kettle")
+	p.waits(p.err, "asked as task_kettle")
+	p.waits(p.err, "discussing")
+	p.signal(os.Interrupt)
+	if code, _ := p.ends(); code != exitInterrupted || !strings.Contains(strings.Join(p.said, "\n"), "kioku council show task_kettle --follow") {
+		t.Errorf("interrupted: %d, %s", code, p.said)
+	}
+	gone := render.Message(render.Stored("task_kettle", memory.ErrUnreachable))
+	if !strings.Contains(gone, "kioku council show task_kettle --follow") || strings.Contains(gone, "try again") {
+		t.Errorf("%s", gone)
 	}
 }

@@ -41,6 +41,9 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 	errs.End()
 	told.end()
 	r.Result, r.CompletedAt, r.Succeeded = out.Result(e.set.Execution.Output), e.now(), err == nil
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("it was ended after %v, which is timeouts.execution", e.set.Timeouts.Execution)
+	}
 	if err != nil {
 		r.Result = fmt.Sprintf("the program has failed: %v\n%s", err, &told.all)
 	}

@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kioku/council"
 	"kioku/council/engine"
@@ -94,8 +96,8 @@ func TestFailedExecutionIsTriedAgain(t *testing.T) {
 		if err := w.ApproveExecution(t.Context(), id, owner); err != nil {
 			t.Fatal(err)
 		}
-		w.settle()
-		if d := w.get(id); d.Status.Status != want || len(d.Results) != n+1 || d.Decision.FinalRound != 1 {
+		w.later(time.Second)
+		if d := w.get(id); d.Status.Status != want || len(d.Progress) != 1 || d.Progress[0].Text != []string{"no water", "done"}[n] || len(d.Results) != n+1 || d.Decision.FinalRound != 1 {
 			t.Fatalf("attempt %d: %s, %+v", n+1, d.Status.Status, d.Results)
 		}
 	}
@@ -108,6 +110,40 @@ func TestFailedExecutionIsTriedAgain(t *testing.T) {
 	}
 	if err := w.ApproveExecution(t.Context(), id, owner); err == nil {
 		t.Error("what has succeeded is tried again")
+	}
+}
+
+// A person who has done what a program could not reports it.
+func TestFailedExecutionIsReported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *engine.Options) {
+		o.Settings.Execution = council.Execution{Mode: council.ModeCommand, Approval: council.ApprovalNone, Command: []string{"sh", "-c", "cat >/dev/null; exec sleep 60"}}
+		o.Settings.Timeouts.Execution = time.Second
+	})
+	task, err := w.Submit(t.Context(), ruled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- w.Settle(t.Context()) }()
+	for w.get(task.ID).Status.Status != council.StatusExecuting {
+		runtime.Gosched()
+	}
+	if d := w.get(task.ID); len(d.Thinking) > 0 {
+		t.Errorf("%v think while a program runs", d.Thinking)
+	}
+	if err := <-ran; err != nil {
+		t.Fatal(err)
+	}
+	if d := w.get(task.ID); d.Status.Status != council.StatusFailed || !strings.Contains(d.Status.Reason, "after 1s, which is timeouts.execution") {
+		t.Fatalf("%+v", d.Status)
+	}
+	if err := w.ReportResult(t.Context(), task.ID, council.Result{Result: "Done by hand.", Succeeded: true, Author: council.Author{Kind: "owner"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	if d := w.get(task.ID); d.Status.Status != council.StatusCompleted || len(d.Results) != 2 || d.Results[1].Result != "Done by hand." {
+		t.Errorf("%+v, %+v", d.Status, d.Results)
 	}
 }
 

@@ -258,12 +258,21 @@ func (e *Engine) Get(_ context.Context, id string) (Detail, error) {
 	}
 	d.Failures = slices.DeleteFunc(slices.Collect(maps.Values(s.Turns)), func(t council.Turn) bool { return t.Reason == "" })
 	slices.SortFunc(d.Failures, func(a, b council.Turn) int { return a.StartedAt.Compare(b.StartedAt) })
-	d.Thinking = e.thinking(id)
+	busy := pos.Status == council.StatusExecuting || pos.Status == council.StatusRemediating
+	if !busy || e.set.Execution.Mode != council.ModeCommand { // a program runs in the place of the executor
+		d.Thinking = e.thinking(id)
+	}
 	progress := folder.Decisions + "/" + id + "_progress.jsonl"
 	if archived {
 		progress = e.f.ArchivedDir(id) + "/progress.jsonl"
 	}
 	d.Progress, err = records.ReadLines[ProgressLine](e.f.Root(), progress, 200)
+	last := flow.StepKey{Cycle: pos.Cycle, Attempt: lastAttempt(s, pos)}
+	if busy {
+		last.Attempt++
+	}
+	start, begun := s.Starts[last]
+	d.Progress = slices.DeleteFunc(d.Progress, func(l ProgressLine) bool { return busy && !begun || l.Time.Before(start.StartedAt) })
 	return d, err
 }
 

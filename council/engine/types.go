@@ -68,7 +68,7 @@ type Detail struct {
 	Reviews []council.Review `json:"reviews"` // by other members
 	// Failures are the turns outside rounds that have ended without an answer, oldest first.
 	Failures []council.Turn `json:"failures,omitempty"`
-	Progress []ProgressLine `json:"progress"` // the last 200 lines of the execution
+	Progress []ProgressLine `json:"progress"` // the last 200 lines of the last attempt at the execution
 	Thinking []string       `json:"thinking"` // members who have their turn now
 	// NeedsOwner says what a person has to do: flow.NeedsApproval, NeedsReport or NeedsRuling; empty if nothing.
 	NeedsOwner string   `json:"needs_owner"`

@@ -119,10 +119,7 @@ const maxLines = 20 << 20
 // ReadLines reads the last n lines of a file; lines that are none of T are skipped. There are none if there is no file.
 func ReadLines[T any](root *os.Root, name string, n int) ([]T, error) {
 	data, err := ReadFile(root, name, maxLines)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var all []T

@@ -25,7 +25,7 @@ func Misuse(format string, args ...any) error { return UsageError{fmt.Errorf(for
 
 // StoredError is an error that has come after a task of the council was stored: who tries again makes a second one.
 type StoredError struct {
-	ID string
+	ID string // of the task
 	error
 }
 

@@ -105,13 +105,7 @@ func (a Agent) failure(err error, reason, stderr string) error {
 		return fmt.Errorf("run %s: %w: install it, or correct the command of the member", name, err)
 	}
 	reason = cmp.Or(reason, read([]byte(stderr[max(strings.LastIndex(stderr, "\n{"), 0):])).failure, text.Tail(text.OneLine(stderr), maxReason))
-	reason = strings.Map(func(r rune) rune {
-		if prompt.Hidden(r) {
-			return ' '
-		}
-		return r
-	}, text.OneLine(reason))
-	reason, _ = secrets.Redact(text.Shorten(reason, maxReason))
+	reason, _ = secrets.Redact(text.Shorten(prompt.VisibleLine(reason), maxReason))
 	if err == nil {
 		return fmt.Errorf("%s has failed: %s", name, reason)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (l *Lines) End() {
 	}
 }
 
-// Result returns the text at a path in the last line of JSON that has it, or in all of the output; if there is none, the last that the
+// Result returns the text at a path in the last line of JSON that has it, or in all of the output; if there is none, it says so, before the last that the
 // agent has said, or the end of what was told.
 func (l *Lines) Result(path string) string {
 	printed := l.raw.String()
@@ -64,8 +65,12 @@ func (l *Lines) Result(path string) string {
 			return s
 		}
 	}
+	missing := ""
+	if path != "" {
+		missing = fmt.Sprintf("[the output has no text in the field %q]\n", path)
+	}
 	said := cmp.Or(l.said.text, read([]byte(printed)).text)
-	return cmp.Or(text.TailBytes(said, l.Limit), l.String())
+	return missing + cmp.Or(text.TailBytes(said, l.Limit), l.String())
 }
 
 // hear returns the lines that tell a person what a line of JSON says, with their ends; none if it says nothing. It reports whether it is

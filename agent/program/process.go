@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,6 +61,15 @@ func (p Process) Run(ctx context.Context) error {
 	if ctx.Err() != nil && err != nil {
 		return fmt.Errorf("%w (%w)", ctx.Err(), err)
 	}
+	return err
+}
+
+// Find returns an error if there is no such program for a Process that runs in dir.
+func Find(name, dir string) error {
+	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	_, err := exec.LookPath(name)
 	return err
 }
 

@@ -173,7 +173,7 @@ func TestLinesTellWhatAgentsSay(t *testing.T) {
 	for name, tc := range map[string]struct{ print, path, result, told string }{
 		"claude":  {"Starting\n" + claudeStream, "", "All tests pass.", "Starting|I run the tests.|Then I see.|Bash: go test ./...|Edit: /w/main.go|TodoWrite|All tests pass."},
 		"path":    {claudeStream, "session_id", "s", "I run the tests.|Then I see.|Bash: go test ./...|Edit: /w/main.go|TodoWrite|All tests pass."},
-		"no path": {claudeStream, "result.text", "All tests pass.", "I run the tests.|Then I see.|Bash: go test ./...|Edit: /w/main.go|TodoWrite|All tests pass."},
+		"no path": {claudeStream, "result.text", "[the output has no text in the field \"result.text\"]\nAll tests pass.", "I run the tests.|Then I see.|Bash: go test ./...|Edit: /w/main.go|TodoWrite|All tests pass."},
 		"codex":   {codexStream, "", "The kettle is here.", "shell: bash -lc ls|edit: /w/a.go, /w/b.go|kioku.memory_search: heron|search: kettles|Reconnecting... 1/5|The kettle is here."},
 		"login":   {strings.Replace(claudeLogin, `{"type"`, `{"session_id":"s","type"`, 1), "", "Not logged in · Please run /login", "Not logged in · Please run /login"},
 		"gemini":  {"{\n" + geminiSaid[1:], "", `{"vote":"approve"}`, "{|" + geminiSaid[1:]},

@@ -106,7 +106,7 @@ func TestCouncilSubmitAndParams(t *testing.T) {
 	if got := s.council("params", "set", "panda", "risk_tolerance=0.35"); !strings.Contains(got.stdout, "risk_tolerance: 0.35") {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
-	for _, bad := range []string{"risk_tolerance=7", "bravery=0.5", "risk_tolerance"} {
+	for _, bad := range []string{"risk_tolerance=7", "risk_tolerance=NaN", "risk_tolerance=-Inf", "bravery=0.5", "risk_tolerance"} {
 		if got := s.council("params", "set", "panda", bad); got.code != exitUsage {
 			t.Errorf("%s: exit code %d, %s", bad, got.code, got.stderr)
 		}
@@ -133,6 +133,12 @@ func TestCouncilWorkersAdd(t *testing.T) {
 	}
 	if got := s.council("workers", "add", "buddy", "--no-token"); got.code != exitOK || strings.Contains(got.stderr, "added") {
 		t.Errorf("a second time: %d, %s", got.code, got.stderr)
+	}
+	if got := s.council("workers", "add", "b2", "--bridge", "discrod"); got.code != exitUsage || strings.Contains(s.council("workers").stdout, "b2") {
+		t.Errorf("an unknown platform: %d, %s", got.code, got.stderr)
+	}
+	if got := s.council("command", "buddy", "adjust_params", "talkativeness=Inf"); got.code != exitUsage {
+		t.Errorf("Inf: %d, %s", got.code, got.stderr)
 	}
 	if got := s.council("workers", "add", "panda"); got.code != exitUsage {
 		t.Errorf("a member: %d, %s", got.code, got.stderr)

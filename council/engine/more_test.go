@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,6 +153,66 @@ func TestMemoryOfADecisionQuotes(t *testing.T) {
 	if !strings.Contains(string(text), "trust: low\n") {
 		t.Errorf("no word on the trust:\n%s", text)
 	}
+}
+
+// Whoever writes a task by hand needs a title, which is a line without hidden characters.
+func TestTaskByHandNeedsATitle(t *testing.T) {
+	t.Parallel()
+	var told strings.Builder
+	w := newWorld(t, func(o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&told, nil)) })
+	writeFile(t, w.dir+"/council/inbox/task_mine.json", `{"title":"Buy\u0007 a\u202e\n kettle"}`)
+	writeFile(t, w.dir+"/council/inbox/task_empty.json", `{"title":"\u200b"}`)
+	w.settle()
+	got := w.get("task_mine").Task
+	if got.Title != "Buy a kettle" || got.Type != council.TypeTask || got.Priority != council.PriorityMedium || time.Since(got.CreatedAt) > time.Hour {
+		t.Errorf("%+v", got)
+	}
+	if d := w.get("task_mine"); d.Decision == nil || len(d.Problems) > 0 {
+		t.Errorf("%+v", d)
+	}
+	reason, err := os.ReadFile(w.dir + "/council/inbox/rejected/task_empty.json.reason")
+	if err != nil || !strings.Contains(string(reason), "is enough") || !strings.Contains(told.String(), "task_empty.json") {
+		t.Errorf("%v, %s, log %s", err, reason, told.String())
+	}
+}
+
+// Doctor finds programs that are missing.
+func TestDoctorLooksForPrograms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *engine.Options) {
+		o.Settings.Execution = council.Execution{Mode: council.ModeCommand, Command: []string{"no-such-program"}}
+		o.Settings.Actions = map[string]council.Action{"build": {Command: []string{"/nowhere/build"}}, "good": {Command: []string{"sh"}}}
+	})
+	wrong := ""
+	for _, f := range w.Doctor(t.Context()) {
+		if f.Level == engine.LevelError {
+			wrong += f.Name + " "
+		}
+	}
+	if !strings.Contains(wrong, "execution.command actions.build") || strings.Contains(wrong, "good") {
+		t.Errorf("%s", wrong)
+	}
+}
+
+// A trial ends, also of members who do not answer.
+func TestTrialEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.script.Answer = func(ctx context.Context, _ member.Question) (member.Reply, error, bool) {
+			<-ctx.Done()
+			return member.Reply{}, ctx.Err(), true
+		}
+		start, ended := time.Now(), 0
+		for _, f := range w.Trial(t.Context()) {
+			if strings.Contains(f.Text, "has not answered after 60 s, at which a trial ends") {
+				ended++
+			}
+		}
+		if took := time.Since(start); ended != 3 || took > time.Minute {
+			t.Errorf("%d have not answered after %v", ended, took)
+		}
+	})
 }
 
 // Files in the inbox that are no tasks are put aside with a reason.

@@ -12,7 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"kioku/agent/prompt"
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
@@ -32,14 +34,10 @@ func (e *Engine) Submit(ctx context.Context, t council.Task) (council.Task, erro
 // SubmitWith is Submit with files.
 func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (council.Task, error) {
 	now := e.now()
-	t.Type = cmp.Or(t.Type, council.TypeTask)
+	complete(&t, now)
 	if t.ID == "" {
-		word := map[string]string{council.TypeTask: "task", council.TypeQuestion: "ask"}[t.Type]
+		word := map[string]string{council.TypeQuestion: "ask"}[t.Type]
 		t.ID = freeID(cmp.Or(word, "task"), now.Unix(), e.taken)
-	}
-	t.Priority, t.Status = cmp.Or(t.Priority, council.PriorityMedium), cmp.Or(t.Status, council.StatusPending)
-	if t.CreatedAt.IsZero() {
-		t.CreatedAt = now
 	}
 	if len(t.Attachments) > 0 {
 		return t, council.Invalid("attachments", "are made of the files that are submitted with the task")
@@ -55,6 +53,17 @@ func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (
 		return t, fmt.Errorf("task %s %w", t.ID, ErrExists)
 	}
 	return t, e.drop(t, files)
+}
+
+// complete sets what a task does not say, and makes its title a line. It reports whether it has changed something.
+func complete(t *council.Task, created time.Time) bool {
+	before := [...]string{t.Type, t.Priority, t.Status, t.Title, t.CreatedAt.String()}
+	t.Type, t.Priority, t.Status = cmp.Or(t.Type, council.TypeTask), cmp.Or(t.Priority, council.PriorityMedium), cmp.Or(t.Status, council.StatusPending)
+	t.Title = prompt.VisibleLine(t.Title)
+	if t.CreatedAt.IsZero() {
+		t.CreatedAt = created.UTC().Round(0)
+	}
+	return before != [...]string{t.Type, t.Priority, t.Status, t.Title, t.CreatedAt.String()}
 }
 
 // taken reports whether the council has a task with an id: waiting, in discussion or archived.

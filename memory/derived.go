@@ -270,6 +270,8 @@ type Summary struct {
 	Scope string `json:"scope"`
 	// Key says which one of its scope.
 	Key string `json:"key"`
+	// Name of the person or topic, set by what lists units; empty for other scopes, and for one that may not be shown.
+	Name string `json:"name,omitempty"`
 	// From and To are the days (YYYY-MM-DD) that it is about, both inclusive; empty if it has none.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`

@@ -118,7 +118,7 @@ type Execution struct {
 	Mode string `yaml:"mode"`
 	// Command is the argv for the mode command.
 	Command    []string `yaml:"command"`
-	Output     string   `yaml:"output"`     // path of the result in the JSON that Command prints, as that of a member; empty if it prints the result
+	Output     string   `yaml:"output"`     // path of the result in the JSON that Command prints, as that of a member; empty if it prints the result, or a form that is known
 	Env        []string `yaml:"env"`        // names of environment variables that Command gets beside the usual ones
 	Idempotent bool     `yaml:"idempotent"` // Command may be run again after a crash
 	// Approval is "owner" or "none"; empty means owner.

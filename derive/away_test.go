@@ -111,3 +111,30 @@ func TestRunTriesAtOnceWhatHasFailed(t *testing.T) {
 		t.Errorf("facts after the key was mended: %q", w.sentences(memory.KindFact))
 	}
 }
+
+// Another process is told that the model is away and when it is asked again, until it was reached.
+func TestStatusTellsThatTheModelIsAway(t *testing.T) {
+	t.Parallel()
+	away := true
+	m := &fakeModel{}
+	m.answer = func(_ int, req llm.Request) (llm.Response, error) {
+		if away {
+			return llm.Response{}, &llm.Error{Kind: llm.KindUnavailable, Message: "connection refused"}
+		}
+		return say(reading(req)), nil
+	}
+	w := newWorld(t, "memory/2026-11-21.md", day("Now Ana lives in Porto.")).withModel(m)
+	w.derive()
+	w.reopen(false)
+	w.withModel(m)
+	if st := w.status(); !strings.Contains(st.Problem, "connection refused") || !st.NextTry.After(monday) {
+		t.Errorf("problem %q, next try %v", st.Problem, st.NextTry)
+	}
+	away = false
+	w.derive()
+	w.reopen(false)
+	w.withModel(m)
+	if st := w.status(); st.Problem != "" || !st.NextTry.IsZero() {
+		t.Errorf("with the server back: problem %q, next try %v", st.Problem, st.NextTry)
+	}
+}

@@ -2,11 +2,15 @@ package derive
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"kioku/derive/store"
 	"kioku/derive/unit"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -30,7 +34,8 @@ func (s *Service) List(ctx context.Context, q memory.UnitQuery, words string) (m
 		q.Entity = e.UID
 	}
 	if strings.TrimSpace(words) == "" {
-		return s.store.Units(ctx, q)
+		list, err := s.store.Units(ctx, q)
+		return list, errors.Join(err, s.nameSummaries(ctx, list.Units, q.MaxSensitivity))
 	}
 	q.After = ""
 	found, err := s.store.MatchUnits(ctx, analysis.Terms(words), q)
@@ -41,7 +46,27 @@ func (s *Service) List(ctx context.Context, q memory.UnitQuery, words string) (m
 	for _, f := range found {
 		list.Units = append(list.Units, f.Unit)
 	}
-	return list, nil
+	return list, s.nameSummaries(ctx, list.Units, q.MaxSensitivity)
+}
+
+// nameSummaries sets the names of what summaries are about, if they do not lie above a ceiling.
+func (s *Service) nameSummaries(ctx context.Context, units []memory.Unit, ceiling memory.Sensitivity) error {
+	about := map[string][]*memory.Summary{}
+	for i := range units {
+		if m := units[i].Summary; m != nil && (m.Scope == memory.ScopePerson || m.Scope == memory.ScopeTopic) {
+			about[m.Key] = append(about[m.Key], m)
+		}
+	}
+	if len(about) == 0 {
+		return nil
+	}
+	entities, err := s.store.Entities(ctx, store.EntityQuery{UIDs: slices.Sorted(maps.Keys(about)), Limit: len(about), MaxSensitivity: ceiling})
+	for _, e := range entities {
+		for _, m := range about[e.UID] {
+			m.Name = e.Name
+		}
+	}
+	return err
 }
 
 // Unit returns a unit in whatever state by its UID, or a beginning of at least 6 digits. It returns memory.ErrNoUnit for one that is
@@ -59,7 +84,43 @@ func (s *Service) Unit(ctx context.Context, id string, ceiling memory.Sensitivit
 	if err != nil {
 		return u, err
 	}
-	return u, s.addReflections(ctx, u.Evidence, ceiling)
+	one := []memory.Unit{u}
+	err = errors.Join(s.nameSummaries(ctx, one, ceiling), s.quoteEpisodes(ctx, u, ceiling), s.addReflections(ctx, u.Evidence, ceiling))
+	return one[0], err
+}
+
+// maxEpisodeQuote is how many characters of an episode are quoted.
+const maxEpisodeQuote = 100
+
+// quoteEpisodes sets the quotes of the evidence of a summary, which is made of whole episodes: the beginning of each.
+func (s *Service) quoteEpisodes(ctx context.Context, u memory.Unit, ceiling memory.Sensitivity) error {
+	if u.Summary == nil {
+		return nil
+	}
+	uids := make([]string, len(u.Evidence))
+	for i, e := range u.Evidence {
+		uids[i] = e.EpisodeUID
+	}
+	episodes, err := s.store.Episodes(ctx, uids...)
+	read := s.newReader()
+	for _, e := range episodes {
+		a, ok := read.episode(ctx, e)
+		if !ok || e.Sensitivity > ceiling {
+			continue
+		}
+		var said []string
+		for _, l := range a.Lines {
+			if !strings.HasPrefix(l.Text, "#") {
+				said = append(said, strings.Fields(l.Text)...)
+			}
+		}
+		for i := range u.Evidence {
+			if u.Evidence[i].EpisodeUID == e.UID && u.Evidence[i].Quote == "" {
+				u.Evidence[i].Quote = text.Shorten(strings.Join(said, " "), maxEpisodeQuote)
+			}
+		}
+	}
+	return err
 }
 
 // theOne returns the thing of a list that has an id, or the only one whose id begins with it. Its errors are those of Unit.
@@ -106,11 +167,11 @@ func ambiguous(field, id string, uids []string) error {
 	for _, uid := range uids[:min(len(uids), maxCandidates)] {
 		named = append(named, uid[:min(digits, len(uid))])
 	}
-	text := strings.Join(named, ", ")
+	list := strings.Join(named, ", ")
 	if len(uids) > maxCandidates {
-		text += " and more"
+		list += " and more"
 	}
-	return &memory.InputError{Field: field, Problem: fmt.Sprintf("%s is the beginning of several: %s", id, text)}
+	return &memory.InputError{Field: field, Problem: fmt.Sprintf("%s is the beginning of several: %s", id, list)}
 }
 
 // History returns the versions of a unit whose content does not lie above the ceiling, newest first. Its errors are those of Unit.

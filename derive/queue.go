@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,6 +73,9 @@ func (s *Service) byModel(ctx context.Context, o passOptions) error {
 	begun, done := map[string]bool{}, 0
 	for {
 		tasks, err := s.tasks(ctx, o, begun)
+		if st := s.recall(); err == nil && len(tasks) == 0 && len(st.setbacks) == 0 && st.breaker.allows(s.opt.Now()) {
+			return s.store.SetProblem(ctx, "", time.Time{})
+		}
 		if err != nil || len(tasks) == 0 {
 			return err
 		}
@@ -163,7 +167,7 @@ func (s *Service) settle(ctx context.Context, t task, err error) error {
 			st.breaker.failures = 0
 			delete(st.setbacks, t.id())
 		})
-		return s.store.Unpark(ctx, t.ID)
+		return errors.Join(s.store.SetProblem(ctx, "", time.Time{}), s.store.Unpark(ctx, t.ID))
 	case errors.As(err, &invalid):
 		return s.park(ctx, t, invalid)
 	case errors.Is(err, errBudget) || llm.KindOf(err) == llm.KindBudget:
@@ -172,7 +176,12 @@ func (s *Service) settle(ctx context.Context, t task, err error) error {
 		return nil
 	}
 	back := s.setBack(t, now, err)
-	s.log.Warn("derive: the model was not reached", "err", logged(err), "until", back.until)
+	next := s.recall().breaker
+	s.log.Warn(fmt.Sprintf("derive: the model was not reached: %s; it is asked again after %s; kioku derive status tells more", inWords(err),
+		next.until.Format("2006-01-02 15:04")))
+	if err := s.store.SetProblem(ctx, next.problem, next.until); err != nil {
+		return err
+	}
 	if back.refusals >= maxRefusals {
 		return s.park(ctx, t, &invalidError{class: classRefused, err: err})
 	}
@@ -210,6 +219,7 @@ func (s *Service) park(ctx context.Context, t task, invalid *invalidError) error
 	if len(invalid.episodes) > 0 {
 		t.Input = episodesInput(invalid.episodes)
 	}
+	s.remember(func(st *state) { delete(st.setbacks, t.id()) })
 	return s.store.Park(context.WithoutCancel(ctx), t.Job)
 }
 
@@ -222,10 +232,17 @@ func failureOf(job store.Job) failure {
 	return f
 }
 
-// logged returns an error for the log: of a model only its kind, since servers repeat what they were told. Status tells the rest.
-func logged(err error) string {
+// kindWords are the kinds of errors of a model in words.
+var kindWords = map[string]string{
+	llm.KindOverflow: "what it was asked is too long for it", llm.KindRateLimit: "it takes no more requests now, or no money is left",
+	llm.KindAuth: "its key is missing or wrong", llm.KindInput: "it refuses what it was asked",
+	llm.KindUnavailable: "it is away or overloaded", llm.KindAnswer: "its answer cannot be read",
+}
+
+// inWords returns an error for the log: of a model only its kind, since servers repeat what they were told. Status tells the rest.
+func inWords(err error) string {
 	if kind := llm.KindOf(err); kind != "" {
-		return fmt.Sprintf("%s; kioku derive status tells more", kind)
+		return cmp.Or(kindWords[kind], kind)
 	}
 	return err.Error()
 }

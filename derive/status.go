@@ -45,8 +45,11 @@ func (s *Service) Status(ctx context.Context) (unit.DeriveStatus, error) {
 		return status, nil
 	}
 	status.Model, status.MaxTokensPerDay, status.MaxCallsPerHour = s.opt.Model.Name(), max(s.opt.MaxTokensPerDay, 0), s.opt.MaxCallsPerHour
+	if stats.Problem != "" {
+		status.Problem, status.NextTry = stats.Problem, stats.NextTry
+	}
 	if !st.breaker.allows(now) {
-		status.Problem = st.breaker.problem
+		status.Problem, status.NextTry = st.breaker.problem, st.breaker.until
 		status.BudgetExhausted = st.breaker.exhausted
 	}
 	if !s.asksModel() {

@@ -97,3 +97,33 @@ func TestOwnerIsCalledAsUserFileSays(t *testing.T) {
 		t.Errorf("below the ceiling of what may be private: %+v, %v", list.Entities, err)
 	}
 }
+
+// A summary of a person has the name of the person below the ceiling, and quotes the episodes that it is made of.
+func TestSummariesNameAndQuoteWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-16.md", of("Dario", "City: Porto"), "memory/2026-11-17.md", of("Dario", "Interests: fencing"),
+		"memory/2026-11-18.md", of("Dario", "Interests: maps"), "memory/2026-11-19.md", of("Dario", "Company: Acme"))
+	w.derive()
+	list, err := w.List(t.Context(), memory.UnitQuery{Kinds: []string{memory.KindSummary}, MaxSensitivity: memory.Private, Limit: 100}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := ""
+	for _, u := range list.Units {
+		if u.Summary.Name != "" {
+			named = u.Summary.Scope + " " + u.Summary.Name
+		}
+		u, err := w.Unit(t.Context(), u.UID, memory.Private)
+		if err != nil || len(u.Evidence) == 0 {
+			t.Fatalf("%+v, %v", u, err)
+		}
+		for _, e := range u.Evidence {
+			if !strings.HasPrefix(e.Quote, "- ") {
+				t.Errorf("%s %s quotes %q", u.Summary.Scope, u.Summary.Key, e.Quote)
+			}
+		}
+	}
+	if named != "person Dario" {
+		t.Errorf("the name is %q", named)
+	}
+}

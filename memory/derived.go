@@ -268,13 +268,13 @@ const (
 type Summary struct {
 	// Scope is one of the constants Scope....
 	Scope string `json:"scope"`
-	// Key says which one of its scope.
-	Key string `json:"key"`
+	Key   string `json:"key"` // which one of its scope
+	// Name of the person or topic, set by what lists units; empty for other scopes, and for one that may not be shown.
+	Name string `json:"name,omitempty"`
 	// From and To are the days (YYYY-MM-DD) that it is about, both inclusive; empty if it has none.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Text of the summary.
-	Text string `json:"text"`
+	Text string `json:"text"` // of the summary
 	// Events are the episodes that matter most.
 	Events []KeyEvent `json:"events,omitempty"`
 	// State of the relationship or notes about the person or topic; may be empty.

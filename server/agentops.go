@@ -677,7 +677,7 @@ const (
 
 func (s *Server) listTurns(ctx context.Context, in TurnsOf) (TurnList, error) {
 	side, err := authorize(ctx, s.sidecars, &in, checkSize("session", in.Session, 4*maxName), checkCount("page_size", in.PageSize),
-		checkDay("since", in.Since), checkDay("until", in.Until), checkName("page_token", in.PageToken))
+		checkDay("since", in.Since), checkDay("until", in.Until), checkOrder("since", in.Since, "until", in.Until), checkName("page_token", in.PageToken))
 	if err != nil {
 		return TurnList{}, err
 	}
@@ -697,6 +697,14 @@ func (s *Server) listTurns(ctx context.Context, in TurnsOf) (TurnList, error) {
 		}
 	}
 	return list, err
+}
+
+// checkOrder refuses a last day before the first one. Days that are none are refused by checkDay.
+func checkOrder(first, from, last, to string) error {
+	if from != "" && to != "" && to < from {
+		return badField(last, "%s is before %s (%s); a range goes from its first day to its last one", clip(to, 20), clip(from, 20), first)
+	}
+	return nil
 }
 
 // checkDay refuses what is neither empty nor a day.

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"iter"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"kioku/council"
 	"kioku/council/engine"
 	"kioku/council/member"
+	"kioku/llm"
 	"kioku/server/op"
 )
 
@@ -192,6 +194,21 @@ type (
 		Failed    string `json:"failed,omitempty"` // why there is no reply
 		TokensIn  int    `json:"tokens_in,omitempty"`
 		TokensOut int    `json:"tokens_out,omitempty"`
+		// Of the prompt, beside TokensIn, what was read from a cache of the provider and written to it.
+		CacheRead  int     `json:"cache_read_tokens,omitempty"`
+		CacheWrite int     `json:"cache_creation_tokens,omitempty"`
+		Cost       float64 `json:"cost,omitempty"` // in US dollars, if a program has told it
+	}
+	// TurnCall calls a tool of a turn.
+	TurnCall struct {
+		TurnLease
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+	}
+	// TurnFound is what a tool has returned.
+	TurnFound struct {
+		Text   string `json:"text"`
+		Failed bool   `json:"failed,omitempty"`
 	}
 	// Until is a time until which something holds.
 	Until struct {
@@ -278,6 +295,7 @@ type CouncilOps struct {
 	NextTurn      op.Op[MemberName, Turn]
 	SubmitTurn    op.Op[TurnReply, None]
 	RenewTurn     op.Op[TurnLease, Until]
+	CallTurn      op.Op[TurnCall, TurnFound]
 	Doctor        op.Op[Trial, []engine.Finding]
 	Watch         op.Stream[After, engine.Event]
 	Log           op.Stream[LogQuery, council.LogLine]
@@ -455,7 +473,8 @@ func councilOps(s *Server) CouncilOps {
 			if err != nil {
 				return None{}, err
 			}
-			return None{}, desk.Submit(in.Member, in.Lease, member.RemoteReply{Text: []byte(in.Reply), TokensIn: in.TokensIn, TokensOut: in.TokensOut, Failed: in.Failed})
+			return None{}, desk.Submit(in.Member, in.Lease, member.RemoteReply{Text: []byte(in.Reply), Failed: in.Failed,
+				Usage: llm.Usage{Input: in.TokensIn, Output: in.TokensOut, CacheRead: in.CacheRead, CacheWrite: in.CacheWrite, Dollars: in.Cost}})
 		})),
 		RenewTurn: op.New("council turn renew", "POST /v1/council/members/{member}/turns/{lease}/renew", "council:member:NAME", "Renews the lease of a turn.", asks(c, func(in TurnLease) guard {
 			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease))
@@ -466,6 +485,16 @@ func councilOps(s *Server) CouncilOps {
 			}
 			until, err := desk.Renew(in.Member, in.Lease)
 			return Until{until}, err
+		})),
+		CallTurn: op.New("council turn call", "POST /v1/council/members/{member}/turns/{lease}/call", "council:member:NAME", "Calls a tool of a turn: memory_search or memory_get, six times at most.", asks(c, func(in TurnCall) guard {
+			return may(rightMember+in.Member, checkAgentName("member", in.Member), checkKey("lease", in.Lease), checkSize("input", string(in.Input), maxCouncilText))
+		}, func(ctx context.Context, e *engine.Engine, in TurnCall) (found TurnFound, err error) {
+			desk, err := e.Desk(in.Member)
+			if err != nil {
+				return found, err
+			}
+			found.Text, found.Failed, err = desk.Call(ctx, in.Member, in.Lease, llm.ToolCall{Name: in.Name, Input: in.Input})
+			return found, err
 		})),
 		Doctor: op.New("council doctor", "POST /v1/council/doctor", "council:owner", "Looks for what is wrong with the council.", func(ctx context.Context, in Trial) ([]engine.Finding, error) {
 			e, err := c.of(ctx, rightOwner)

@@ -292,3 +292,18 @@ func TestDeriveUnknownAndAmbiguousUnits(t *testing.T) {
 		t.Errorf("an unknown unit: %v", err)
 	}
 }
+
+// A range of days that ends before it begins is an error, and not an empty answer.
+func TestReflectionsRefuseReversedDays(t *testing.T) {
+	t.Parallel()
+	s := deriving(t, &fakeDeriver{})
+	if got := jsonOf(t, s, "GET", "/v1/derive/reflections?agent=ann&from=2026-11-22&to=2026-11-16", ""); !strings.Contains(got, `"INVALID_ARGUMENT"`) ||
+		!strings.Contains(got, "to: 2026-11-16 is before 2026-11-22 (from)") {
+		t.Error(got)
+	}
+	for _, days := range []string{"", "&from=2026-11-22", "&to=2026-11-22", "&from=2026-11-22&to=2026-11-22"} {
+		if got := jsonOf(t, s, "GET", "/v1/derive/reflections?agent=ann"+days, ""); strings.Contains(got, "error") {
+			t.Errorf("%s: %s", days, got)
+		}
+	}
+}

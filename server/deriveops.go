@@ -140,7 +140,7 @@ func deriveOps(s *Server) DeriveOps {
 			return deriver.Entities(ctx, unit.EntityFilter{Type: in.Type, Name: in.Name, Limit: in.Limit, MaxSensitivity: ceiling})
 		}),
 		Reflections: op.New("derive reflections", "GET /v1/derive/reflections", rightAgent, "Lists what a model thinks of episodes (emotion, intensity, tags, salience), the latest first, and the mood of each day from -1 to 1. A model is asked if derive.reflect is on.", func(ctx context.Context, in ReflectionRequest) (unit.Reflections, error) {
-			deriver, ceiling, err := d.upTo(ctx, &in, in.MaxSensitivity, checkDay("from", in.From), checkDay("to", in.To), checkLimit(in.Limit))
+			deriver, ceiling, err := d.upTo(ctx, &in, in.MaxSensitivity, checkDay("from", in.From), checkDay("to", in.To), checkOrder("from", in.From, "to", in.To), checkLimit(in.Limit))
 			if err != nil {
 				return unit.Reflections{}, err
 			}

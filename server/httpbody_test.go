@@ -192,3 +192,21 @@ func TestHTTPBoundsResponsesThatAreNotRead(t *testing.T) {
 	}
 	eventually(t, func() bool { return p.ResponseBytes() == 0 })
 }
+
+// A body that is not said to be JSON, as plain curl -d sends it, is refused with what to send.
+func TestHTTPRefusesABodyThatIsNotSaidToBeJSON(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	p := onPort(t, agents(&fakeMemory{}), mux, func(s *server.Server) { s.HandleOperations(mux) })
+	for _, kind := range []string{"", "application/x-www-form-urlencoded", "text/plain"} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", p.url("/v1/notes"), strings.NewReader(`{"text":"tea"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, body := send(t, httpClient(t, false, ""), req, "Content-Type", kind)
+		wantRefusal(t, resp, body, 415, "send the header Content-Type: application/json")
+		if !strings.Contains(body, `"code":"INVALID_ARGUMENT"`) {
+			t.Errorf("%q: %s", kind, body)
+		}
+	}
+}

@@ -105,13 +105,7 @@ func (a Agent) failure(err error, reason, stderr string) error {
 		return fmt.Errorf("run %s: %w: install it, or correct the command of the member", name, err)
 	}
 	reason = cmp.Or(reason, read([]byte(stderr[max(strings.LastIndex(stderr, "\n{"), 0):])).failure, text.Tail(text.OneLine(stderr), maxReason))
-	reason = strings.Map(func(r rune) rune {
-		if prompt.Hidden(r) {
-			return ' '
-		}
-		return r
-	}, text.OneLine(reason))
-	reason, _ = secrets.Redact(text.Shorten(reason, maxReason))
+	reason, _ = secrets.Redact(text.Shorten(prompt.VisibleLine(reason), maxReason))
 	if err == nil {
 		return fmt.Errorf("%s has failed: %s", name, reason)
 	}
@@ -169,16 +163,6 @@ func unwrap(output []byte, path string) (string, error) {
 		return string(output), nil
 	}
 	return "", malformed("it has no text in the field %q", path)
-}
-
-// Field returns the text at a path in the last line of JSON that has it, or in all of the output; the output as it is if there is none.
-func Field(output, path string) string {
-	for _, part := range slices.Backward(append([]string{output}, strings.Split(output, "\n")...)) {
-		if s, err := unwrap([]byte(part), path); err == nil && path != "" {
-			return s
-		}
-	}
-	return output
 }
 
 // capped keeps the beginning of what is written to it and accepts the rest.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -63,50 +64,38 @@ func (p Process) Run(ctx context.Context) error {
 	return err
 }
 
+// Find returns an error if there is no such program for a Process that runs in dir.
+func Find(name, dir string) error {
+	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	_, err := exec.LookPath(name)
+	return err
+}
+
 // Tail keeps the end of what is written to it, at least Limit bytes of it.
 type Tail struct {
-	Limit int // in bytes
-	buf   bytes.Buffer
+	Limit   int // in bytes
+	buf     bytes.Buffer
+	dropped int // bytes before buf
 }
 
 // Write implements io.Writer.
 func (t *Tail) Write(data []byte) (int, error) {
 	t.buf.Write(data)
-	if t.buf.Len() > 2*t.Limit {
-		t.buf.Next(t.buf.Len() - t.Limit)
+	if n := t.buf.Len() - t.Limit; n > t.Limit {
+		t.buf.Next(n)
+		t.dropped += n
 	}
 	return len(data), nil
 }
 
-// String returns the end, at most Limit bytes of text.
+// String returns the end, at most Limit bytes of text, after a line that says how many bytes before it are left out.
 func (t *Tail) String() string {
-	return strings.ToValidUTF8(text.TailBytes(t.buf.String(), t.Limit), "\uFFFD")
-}
-
-// Lines is a Tail that also calls Each with each line, at most 4 KiB of it at a time. One goroutine at a time writes to it.
-type Lines struct {
-	Tail
-	Each func(line string) // gets valid UTF-8 without the line end
-	line bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *Lines) Write(data []byte) (int, error) {
-	for _, c := range data {
-		if c == '\n' || l.line.Len() >= 4<<10 {
-			l.End()
-		}
-		if c != '\n' {
-			l.line.WriteByte(c)
-		}
+	end := text.TailBytes(t.buf.String(), t.Limit)
+	cut := ""
+	if n := t.dropped + t.buf.Len() - len(end); n > 0 {
+		cut = fmt.Sprintf("[%d bytes are left out]\n", n)
 	}
-	return l.Tail.Write(data)
-}
-
-// End ends a line that has no end.
-func (l *Lines) End() {
-	if l.line.Len() > 0 {
-		l.Each(strings.ToValidUTF8(l.line.String(), "\uFFFD"))
-		l.line.Reset()
-	}
+	return cut + strings.ToValidUTF8(end, "\uFFFD")
 }

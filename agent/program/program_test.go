@@ -101,6 +101,9 @@ func callTools(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(list.Tools) == 0 {
+		return "none", nil
+	}
 	got, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: list.Tools[0].Name, Arguments: map[string]any{"query": "heron"}})
 	if err != nil {
 		return "", err
@@ -137,16 +140,78 @@ const (
 	geminiErr  = "Warning: 256 colours\nError when talking {\n  status: 400\n}\n{\n  \"session_id\": \"x\",\n  \"error\": {\"type\": \"Error\", \"message\": \"API key not valid\", \"code\": 144}\n}"
 )
 
+// What they print as they go.
+const (
+	claudeStream = `{"type":"system","subtype":"init","session_id":"s","tools":["Bash","Read"]}
+{"type":"stream_event","event":{"type":"content_block_delta"},"session_id":"s"}
+{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Hm."}]},"session_id":"s"}
+{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"I run the tests.\n\nThen I see."},{"type":"tool_use","name":"Bash","input":{"command":"go test\n./...","description":"Tests"}}]},"session_id":"s"}
+{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"ok"}]},"session_id":"s"}
+{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Edit","input":{"file_path":"/w/main.go","old_string":"a"}},{"type":"tool_use","name":"TodoWrite","input":{"todos":[]}}]},"session_id":"s"}
+{"type":"assistant","message":{"content":[{"type":"text","text":"All tests pass."}]},"session_id":"s"}
+{"type":"result","subtype":"success","is_error":false,"result":"All tests pass.","session_id":"s","total_cost_usd":0.1,"modelUsage":{"m":{"inputTokens":20,"outputTokens":5}}}
+`
+	codexStream = `{"type":"thread.started","thread_id":"x"}
+{"type":"turn.started"}
+{"type":"item.completed","item":{"id":"0","type":"reasoning","text":"Hm."}}
+{"type":"item.started","item":{"id":"1","type":"command_execution","command":"bash -lc ls","aggregated_output":"","status":"in_progress"}}
+{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"bash -lc ls","aggregated_output":"a\n","exit_code":0,"status":"completed"}}
+{"type":"item.completed","item":{"id":"2","type":"file_change","changes":[{"path":"/w/a.go","kind":"add"},{"path":"/w/b.go","kind":"update"}],"status":"completed"}}
+{"type":"item.started","item":{"id":"3","type":"mcp_tool_call","server":"kioku","tool":"memory_search","arguments":{"query":"heron"},"status":"in_progress"}}
+{"type":"item.completed","item":{"id":"4","type":"web_search","query":"kettles"}}
+{"type":"error","message":"Reconnecting... 1/5"}
+{"type":"item.completed","item":{"id":"5","type":"agent_message","text":"The kettle is here."}}
+{"type":"turn.completed","usage":{"input_tokens":1}}
+`
+)
+
+// Who follows a program reads what its agent says and which tools it calls; of what is not such JSON, each line. The result is the last
+// that it has said, else all of it.
+func TestLinesTellWhatAgentsSay(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 9000)
+	for name, tc := range map[string]struct{ print, path, result, told string }{
+		"claude":  {"Starting\n" + claudeStream, "", "All tests pass.", "Starting|I run the tests.|Then I see.|Bash: go test ./...|Edit: /w/main.go|TodoWrite|All tests pass."},
+		"path":    {claudeStream, "session_id", "s", "I run the tests.|Then I see.|Bash: go test ./...|Edit: /w/main.go|TodoWrite|All tests pass."},
+		"no path": {claudeStream, "result.text", "[the output has no text in the field \"result.text\"]\nAll tests pass.", "I run the tests.|Then I see.|Bash: go test ./...|Edit: /w/main.go|TodoWrite|All tests pass."},
+		"codex":   {codexStream, "", "The kettle is here.", "shell: bash -lc ls|edit: /w/a.go, /w/b.go|kioku.memory_search: heron|search: kettles|Reconnecting... 1/5|The kettle is here."},
+		"login":   {strings.Replace(claudeLogin, `{"type"`, `{"session_id":"s","type"`, 1), "", "Not logged in · Please run /login", "Not logged in · Please run /login"},
+		"gemini":  {"{\n" + geminiSaid[1:], "", `{"vote":"approve"}`, "{|" + geminiSaid[1:]},
+		"long":    {`{"type":"assistant","session_id":"s","message":{"content":[{"type":"text","text":"` + long + `"}]}}` + "\n", "", long + "\n", long[:4096] + "|" + long[:4096] + "|" + long[:9000-8192]},
+		"other": {"a\n\n{\"type\":\"item.sold\",\"item\":{\"text\":\"b\"}}\n{\"type\":\"result\",\"result\":[1]}\n7", "", "a\n\n{\"type\":\"item.sold\",\"item\":{\"text\":\"b\"}}\n{\"type\":\"result\",\"result\":[1]}\n7",
+			`a|{"type":"item.sold","item":{"text":"b"}}|{"type":"result","result":[1]}|7`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told []string
+			w := &program.Lines{Tail: program.Tail{Limit: 64 << 10}, Each: func(line string) { told = append(told, line) }}
+			for _, half := range []string{tc.print[:len(tc.print)/2], tc.print[len(tc.print)/2:]} {
+				if n, err := w.Write([]byte(half)); n != len(half) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			w.End()
+			if got := strings.Join(told, "|"); got != tc.told {
+				t.Errorf("told\n%s\nwant\n%s", got, tc.told)
+			}
+			if got := w.Result(tc.path); got != tc.result {
+				t.Errorf("result %q", got)
+			}
+		})
+	}
+}
+
 func TestAskReadsWhatProgramsPrint(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		print, text string
 		usage       llm.Usage
 	}{
-		"claude": {claudeSaid, `{"vote":"approve"}`, llm.Usage{Input: 2000, Output: 100, CacheRead: 6000, CacheWrite: 400, Dollars: 0.018}},
-		"codex":  {codexSaid, `{"vote":"reject"}`, llm.Usage{Input: 400, Output: 60, CacheRead: 800}},
-		"gemini": {geminiSaid, `{"vote":"approve"}`, llm.Usage{Input: 1200, Output: 94, CacheRead: 600}},
-		"other":  {`{"vote":"approve"}`, `{"vote":"approve"}`, llm.Usage{}},
+		"claude":        {claudeSaid, `{"vote":"approve"}`, llm.Usage{Input: 2000, Output: 100, CacheRead: 6000, CacheWrite: 400, Dollars: 0.018}},
+		"codex":         {codexSaid, `{"vote":"reject"}`, llm.Usage{Input: 400, Output: 60, CacheRead: 800}},
+		"gemini":        {geminiSaid, `{"vote":"approve"}`, llm.Usage{Input: 1200, Output: 94, CacheRead: 600}},
+		"claude stream": {claudeStream, "All tests pass.", llm.Usage{Input: 20, Output: 5, Dollars: 0.1}},
+		"other":         {`{"vote":"approve"}`, `{"vote":"approve"}`, llm.Usage{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -247,6 +312,11 @@ func TestAskServesTools(t *testing.T) {
 	})
 	if want := `1 falsememory_search{"query":"heron"}`; err != nil || got.Message.Text != want {
 		t.Errorf("%q, %v", got.Message.Text, err)
+	}
+	without := request
+	without.Tools = nil
+	if got, err := a.Ask(t.Context(), without, nil); err != nil || got.Message.Text != "none" {
+		t.Errorf("without tools: %q, %v", got.Message.Text, err)
 	}
 }
 

@@ -3,6 +3,8 @@ package program
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 
 	"kioku/llm"
@@ -19,11 +21,12 @@ type said struct {
 }
 
 // printed is a JSON value as the known programs print it: one by Claude Code (type "result") and Gemini CLI (response and stats, or
-// error), one a line by Codex.
+// error), one a line by Codex, and by Claude Code with stream-json.
 type printed struct {
 	Type string `json:"type"`
 
 	// Of Claude Code.
+	Session    string          `json:"session_id"`
 	IsError    bool            `json:"is_error"`
 	Result     string          `json:"result"`
 	Structured json.RawMessage `json:"structured_output"`
@@ -36,12 +39,11 @@ type printed struct {
 		CacheWrite int `json:"cacheCreationInputTokens"`
 	} `json:"modelUsage"`
 
+	// Of Claude Code an object, of Codex a text.
+	Message json.RawMessage `json:"message"`
+
 	// Of Codex.
-	Message string `json:"message"`
-	Item    struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	} `json:"item"`
+	Item  item `json:"item"`
 	Usage struct {
 		Input      int `json:"input_tokens"` // with those of the cache
 		Output     int `json:"output_tokens"`
@@ -73,7 +75,8 @@ func read(output []byte) said {
 	var s said
 	for dec := json.NewDecoder(bytes.NewReader(output)); ; {
 		var p printed
-		if dec.Decode(&p) != nil {
+		err := dec.Decode(&p)
+		if _, other := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !other { // a field of another type says nothing
 			return s
 		}
 		s.add(p)
@@ -85,11 +88,17 @@ func (s *said) add(p printed) {
 	switch {
 	case p.Type == "result":
 		s.addClaude(p)
-	case strings.HasPrefix(p.Type, "thread."), strings.HasPrefix(p.Type, "turn."), strings.HasPrefix(p.Type, "item."), p.Type == "error" && s.known:
+	case p.isCodex() && (s.known || p.Type != "error"):
 		s.addCodex(p)
 	case p.Type == "" && (p.Stats != nil || p.Error != nil):
 		s.addGemini(p)
 	}
+}
+
+// isCodex reports whether the value may be one of Codex.
+func (p printed) isCodex() bool {
+	kind, _, _ := strings.Cut(p.Type, ".")
+	return kind != p.Type && slices.Contains([]string{"thread", "turn", "item"}, kind) || p.Type == "error"
 }
 
 func (s *said) addClaude(p printed) {
@@ -123,7 +132,7 @@ func (s *said) addCodex(p printed) {
 			s.failure = p.Error.Message
 		}
 	case "error":
-		s.failure = p.Message
+		s.failure = p.message()
 	}
 }
 

@@ -182,3 +182,13 @@ func (a *assembly) id(lines string, now time.Time) string {
 	}
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
+
+// VisibleLine returns a text on one line, without characters that are hidden.
+func VisibleLine(s string) string {
+	return text.OneLine(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || Hidden(r) {
+			return ' '
+		}
+		return r
+	}, s))
+}

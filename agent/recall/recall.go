@@ -111,6 +111,20 @@ type Search struct {
 	Took time.Duration `json:"took,omitzero"`
 }
 
+// Missing says why the search may not have found everything; empty if it has.
+func (s Search) Missing() string {
+	var all []string
+	for _, d := range s.Degraded {
+		if !d.IsHint() {
+			all = append(all, d.Text)
+		}
+	}
+	if s.Err != nil {
+		all = append(all, s.Err.Error())
+	}
+	return strings.Join(all, "; ")
+}
+
 // New returns a Recaller of the memories that open returns for the ids of agents.
 func New(opt Options, open func(id string) memory.Service) *Recaller {
 	if opt.TopK <= 0 {

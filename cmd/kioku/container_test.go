@@ -34,10 +34,47 @@ func TestComposeFileIsValid(t *testing.T) {
 			checkService(t, service)
 		}
 		want := map[string]any{"read_only": true, "cap_drop": []any{"ALL"}, "security_opt": []any{"no-new-privileges:true"}}
+		if name == "fence" {
+			want["network_mode"], want["volumes"] = "host", []any{"./egress.nft:/egress.nft:ro"}
+			want["command"] = []any{"sh", "-c", "nft -f /egress.nft && exec sleep infinity"}
+		} else {
+			want["tmpfs"], want["user"] = []any{"/tmp:size=64m,mode=1777"}, "1000:1000"
+			want["depends_on"] = map[string]any{"fence": map[string]any{"condition": "service_healthy"}}
+		}
 		for key, value := range want {
 			if diff := cmp.Diff(value, service[key]); diff != "" {
 				t.Errorf("%s: %s: %s", name, key, diff)
 			}
+		}
+	}
+}
+
+// The fence rejects what goes from the bridges of the council to a private address or to the host, and all but answers to what they asked.
+func TestEgressRulesBlockPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../examples/council/egress.nft")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := strings.Join(strings.Fields(string(text)), " ")
+	for _, want := range []string{
+		"elements = { 0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.168.0.0/16, 198.18.0.0/15, 224.0.0.0/3 }",
+		"elements = { ::/127, ::ffff:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, fc00::/7, fe80::/10, ff00::/8 }",
+		"chain forward { type filter hook forward priority -10; policy accept; iifname != \"br-kioku-*\" accept ct state established,related accept " +
+			"iifname \"br-kioku-m\" oifname \"br-kioku-m\" accept iifname \"br-kioku-w\" oifname \"br-kioku-w\" accept " +
+			"ip daddr @private4 reject with icmpx type admin-prohibited ip6 daddr @private6 reject with icmpx type admin-prohibited }",
+		"chain input { type filter hook input priority -10; policy accept; iifname != \"br-kioku-*\" accept ct state established,related accept " +
+			"icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept reject with icmpx type admin-prohibited }",
+	} {
+		if !strings.Contains(rules, want) {
+			t.Errorf("egress.nft lacks %s", want)
+		}
+	}
+	file := composeFile(t, "council/compose.yaml")
+	for network, bridge := range map[string]string{"members": "br-kioku-m", "workers": "br-kioku-w"} {
+		options := file["networks"].(map[string]any)[network].(map[string]any)["driver_opts"].(map[string]any)
+		if options["com.docker.network.bridge.name"] != bridge {
+			t.Errorf("%s has the bridge %v", network, options)
 		}
 	}
 }

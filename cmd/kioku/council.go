@@ -16,6 +16,7 @@ import (
 	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/files"
+	"kioku/internal/records"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -70,7 +71,7 @@ type skippingClock struct{ ahead time.Duration }
 // now returns the time of the clock.
 func (c *skippingClock) now() time.Time { return time.Now().Add(c.ahead) }
 
-// withCouncil connects to the council of the command and runs f: by the daemon that serves it, else in this process.
+// withCouncil connects to the council of the command and runs f: by the daemon that serves it, else in this process, once no other runs it.
 func (a *app) withCouncil(ctx context.Context, need councilNeed, f func(context.Context, *councilClient) error) error {
 	conf, err := a.config()
 	if err != nil {
@@ -86,20 +87,37 @@ func (a *app) withCouncil(ctx context.Context, need councilNeed, f func(context.
 			return err
 		}
 	}
-	served, err := a.servedCouncil(ctx, k, folder, f)
-	if served || err != nil {
-		return a.councilError(err)
+	for told := false; ; told = true {
+		served, err := a.servedCouncil(ctx, k, folder, f)
+		if served || err != nil {
+			return a.councilError(err)
+		}
+		set, err := host.LoadCouncil(folder)
+		if err != nil {
+			return err
+		}
+		opt := host.CouncilOptions{
+			Folder: folder, Settings: set, Conf: conf, Echo: a.councilEcho, Now: time.Now,
+			Log: slog.New(&render.Lines{Out: &a.Output, Level: connect.QuietLevel(conf)}),
+		}
+		err = a.ownCouncil(ctx, opt, need, f)
+		by, held := errors.AsType[*records.HeldError](err)
+		if !held {
+			return a.councilError(err)
+		}
+		if !told {
+			a.Notice("%s runs this council; waiting for it", by.Holder)
+		}
+		select { // it may be a daemon that has only just begun to listen
+		case <-time.After(councilHeldPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	set, err := host.LoadCouncil(folder)
-	if err != nil {
-		return err
-	}
-	opt := host.CouncilOptions{
-		Folder: folder, Settings: set, Conf: conf, Echo: a.councilEcho, Now: time.Now,
-		Log: slog.New(&render.Lines{Out: &a.Output, Level: connect.QuietLevel(conf)}),
-	}
-	return a.councilError(a.ownCouncil(ctx, opt, need, f))
 }
+
+// councilHeldPause is the time between two attempts at a council that another process runs.
+const councilHeldPause = 200 * time.Millisecond
 
 // aboutCouncil returns the council of the settings as it is now; nil if they name none.
 func (a *app) aboutCouncil(ctx context.Context, conf *config.Config) (about *server.CouncilNow, err error) {
@@ -182,6 +200,9 @@ func (a *app) ownCouncil(ctx context.Context, opt host.CouncilOptions, need coun
 	}
 	if need != councilRuns {
 		return open(ctx, nil)
+	}
+	if err := host.ProbeCouncil(opt.Folder); err != nil { // before its memories are opened
+		return err
 	}
 	conf, err := host.CouncilState(opt.Conf, opt.Folder)
 	if err != nil {

@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	councilfolder "kioku/council/folder"
 
+	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/testkit"
+	"kioku/memory"
 )
 
 // newCouncil returns a sandbox with a council of the template soul, which it works in.
@@ -64,6 +67,18 @@ func TestCouncilAskEndsInFourWays(t *testing.T) {
 	}
 }
 
+// Who looks at a task reads why the arbiter has not decided it.
+func TestCouncilShowTellsWhyAMemberFailed(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	s.council("ask", "--echo", "--description", "echo: panda=approve gorilla=reject triceratops=silent arbiter=silent", "Shall we move?").wants(t, exitStalled, "stalled")
+	_, id, _ := strings.Cut(s.council("list").stdout, "ask_")
+	got := s.council("show", "ask_"+strings.Fields(id)[0])
+	if _, reason, found := strings.Cut(got.stdout, "No arbitration by "); !found || !strings.Contains(reason, "malformed") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+}
+
 // A newcomer without a council asks that of the template, in a folder that is gone afterwards; nothing is written elsewhere.
 func TestCouncilAskWithoutACouncil(t *testing.T) {
 	t.Parallel()
@@ -91,7 +106,7 @@ func TestCouncilSubmitAndParams(t *testing.T) {
 	if got := s.council("params", "set", "panda", "risk_tolerance=0.35"); !strings.Contains(got.stdout, "risk_tolerance: 0.35") {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
-	for _, bad := range []string{"risk_tolerance=7", "bravery=0.5", "risk_tolerance"} {
+	for _, bad := range []string{"risk_tolerance=7", "risk_tolerance=NaN", "risk_tolerance=-Inf", "bravery=0.5", "risk_tolerance"} {
 		if got := s.council("params", "set", "panda", bad); got.code != exitUsage {
 			t.Errorf("%s: exit code %d, %s", bad, got.code, got.stderr)
 		}
@@ -119,8 +134,31 @@ func TestCouncilWorkersAdd(t *testing.T) {
 	if got := s.council("workers", "add", "buddy", "--no-token"); got.code != exitOK || strings.Contains(got.stderr, "added") {
 		t.Errorf("a second time: %d, %s", got.code, got.stderr)
 	}
+	if got := s.council("workers", "add", "b2", "--bridge", "discrod"); got.code != exitUsage || strings.Contains(s.council("workers").stdout, "b2") {
+		t.Errorf("an unknown platform: %d, %s", got.code, got.stderr)
+	}
+	if got := s.council("command", "buddy", "adjust_params", "talkativeness=Inf"); got.code != exitUsage {
+		t.Errorf("Inf: %d, %s", got.code, got.stderr)
+	}
 	if got := s.council("workers", "add", "panda"); got.code != exitUsage {
 		t.Errorf("a member: %d, %s", got.code, got.stderr)
+	}
+}
+
+// Two commands that run a council do it one after the other. An interrupt ends the wait.
+func TestCouncilCommandsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	other, err := councilfolder.Open(filepath.Join(s.workspace, "council"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Must(t, other.Lock())
+	release := time.AfterFunc(2*time.Second, func() { other.Close() })
+	defer release.Stop()
+	got := s.council("ask", "--echo", "Shall we move?")
+	if waits := fmt.Sprintf("process %d", os.Getpid()); got.code != exitOK || !strings.Contains(got.stdout, "APPROVED") || strings.Count(got.stderr, waits) != 1 || !strings.Contains(got.stderr, "waiting for it") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 }
 
@@ -187,5 +225,46 @@ func TestOperatorsSeeTheCouncil(t *testing.T) {
 	testkit.Must(t, os.WriteFile(filepath.Join(folder, "council.yaml"), []byte("members: []\n"), 0o600))
 	if got := s.run("doctor"); got.code != exitError || !strings.Contains(got.stdout, "the council of "+folder+" cannot be read") {
 		t.Errorf("exit code %d: %s", got.code, got.stdout)
+	}
+}
+
+// An execution that fails is an error of the command that has it run, which says what tries it again; a person reports what the program
+// could not do.
+func TestCouncilApproveTellsOfAFailure(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	settings := filepath.Join(s.workspace, "council", "council.yaml")
+	data, err := os.ReadFile(settings)
+	testkit.Must(t, err)
+	mode := strings.Replace(string(data), "mode: report", "mode: command\n  command: [sh, -c, 'cat >/dev/null; sleep 1; echo no water >&2; exit 3']", 1)
+	testkit.Must(t, os.WriteFile(settings, []byte(mode), 0o600))
+	s.council("ask", "--echo", "--task", "--id", "task_kettle", "Buy a kettle").wants(t, exitOK)
+	s.council("approve", "task_kettle").wants(t, exitError, "the task has failed: the program has failed: exit status 3", "executing: the program runs")
+	for _, args := range [][]string{{"show", "task_kettle"}, {"report", "task_kettle", "Bought by hand"}} {
+		want := map[string]string{"show": "kioku council approve task_kettle tries it again", "report": "completed"}[args[0]]
+		if got := s.council(args...); got.code != exitOK || !strings.Contains(got.stdout, want) {
+			t.Errorf("%v: exit code %d: %s%s", args, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+// An error that comes after a task was stored names the task.
+func TestCouncilAskNamesWhatIsStored(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	settings := filepath.Join(s.workspace, "council", "council.yaml")
+	data, err := os.ReadFile(settings)
+	testkit.Must(t, err)
+	testkit.Must(t, os.WriteFile(settings, []byte(strings.ReplaceAll(string(data), "model: echo", "model: remote")), 0o600))
+	p := s.start("council", "--folder", filepath.Join(s.workspace, "council"), "ask", "--id", "task_kettle", "Buy a kettle")
+	p.waits(p.err, "asked as task_kettle")
+	p.waits(p.err, "discussing")
+	p.signal(os.Interrupt)
+	if code, _ := p.ends(); code != exitInterrupted || !strings.Contains(strings.Join(p.said, "\n"), "kioku council show task_kettle --follow") {
+		t.Errorf("interrupted: %d, %s", code, p.said)
+	}
+	gone := render.Message(render.Stored("task_kettle", memory.ErrUnreachable))
+	if !strings.Contains(gone, "kioku council show task_kettle --follow") || strings.Contains(gone, "try again") {
+		t.Errorf("%s", gone)
 	}
 }

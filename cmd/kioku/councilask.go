@@ -19,6 +19,7 @@ import (
 	"kioku/council"
 	"kioku/council/engine"
 	"kioku/council/template"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -293,6 +294,12 @@ func (a *app) followTask(ctx context.Context, c *councilClient, id string, wait 
 	if err != nil && errors.Is(context.Cause(ctx), errCouncilWait) {
 		return last, fmt.Errorf("%w; kioku council show %s --follow waits on", errCouncilWait, id)
 	}
+	switch {
+	case errors.Is(err, memory.ErrUnreachable):
+		return last, render.Stored(id, err)
+	case ctx.Err() != nil:
+		a.Notice("task %s is stored; kioku council show %[1]s --follow tells what becomes of it", id)
+	}
 	return last, err
 }
 
@@ -307,7 +314,8 @@ func councilOutcome(d engine.Detail, strict bool) error {
 	case d.Decision != nil && d.Decision.Decision == council.Rejected:
 		return outcomeError{exitRejected, "the council has rejected it"}
 	case st == council.StatusFailed || st == council.StatusCancelled:
-		return fmt.Errorf("the task has %s: %s", st, d.Status.Reason)
+		reason, _, _ := strings.Cut(d.Status.Reason, "\n")
+		return fmt.Errorf("the task has %s: %s", st, render.CleanLine(reason))
 	case strict && d.Decision != nil && len(d.Decision.Degraded) > 0:
 		return render.ErrDegraded
 	}

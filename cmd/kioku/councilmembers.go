@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 
@@ -62,7 +63,7 @@ func paramsOf(pairs []string) (council.Params, error) {
 	for _, pair := range pairs {
 		name, text, ok := strings.Cut(pair, "=")
 		value, err := strconv.ParseFloat(text, 64)
-		if !ok || err != nil {
+		if !ok || err != nil || math.IsNaN(value) || math.IsInf(value, 0) { // JSON has no such number
 			return nil, render.Misuse("%q is not NAME=VALUE with a number from 0 to 1", pair)
 		}
 		params[name] = value

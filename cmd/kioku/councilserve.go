@@ -91,11 +91,22 @@ func (a *app) councilDoctorCmd() *cobra.Command {
 				need = councilWrites
 			}
 			return a.withCouncil(cmd.Context(), need, func(ctx context.Context, c *councilClient) error {
+				told := 0
+				if req.Trial && !a.JSON { // who waits for the members reads the rest
+					first, err := ops.Doctor.Call(ctx, c.conn, server.Trial{})
+					if err != nil {
+						return err
+					}
+					told = len(first)
+					if err := a.Write(first, func(p *render.Page) { p.CouncilFindings(first) }); err != nil {
+						return err
+					}
+				}
 				resp, err := ops.Doctor.Call(ctx, c.conn, req)
 				if err != nil {
 					return err
 				}
-				if err := a.Write(resp, func(p *render.Page) { p.CouncilFindings(resp) }); err != nil {
+				if err := a.Write(resp, func(p *render.Page) { p.CouncilFindings(resp[min(told, len(resp)):]) }); err != nil {
 					return err
 				}
 				for _, f := range resp {

@@ -137,12 +137,12 @@ func (a *app) councilCommentCmd() *cobra.Command {
 }
 
 // runUntilDone runs the council in this process until a task is done, or waits for the daemon's, and shows the task.
-func (a *app) runUntilDone(ctx context.Context, c *councilClient, id string) error {
+func (a *app) runUntilDone(ctx context.Context, c *councilClient, id string) (engine.Detail, error) {
 	d, err := a.followTask(ctx, c, id, 24*time.Hour, councilDone)
 	if err != nil {
-		return err
+		return d, err
 	}
-	return a.Write(d, func(p *render.Page) { p.CouncilTask(d, false) })
+	return d, a.Write(d, func(p *render.Page) { p.CouncilTask(d, false) })
 }
 
 func (a *app) councilRoundCmd() *cobra.Command {
@@ -156,7 +156,8 @@ func (a *app) councilRoundCmd() *cobra.Command {
 		if _, err := ops.Round.Call(ctx, c.conn, req); err != nil {
 			return err
 		}
-		return a.runUntilDone(ctx, c, args[0])
+		_, err := a.runUntilDone(ctx, c, args[0])
+		return err
 	})
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`, which the members read")
 	a.echoFlag(cmd)
@@ -172,7 +173,8 @@ func (a *app) councilDecideCmd() *cobra.Command {
 		if _, err := ops.Decide.Call(ctx, c.conn, req); err != nil {
 			return err
 		}
-		return a.runUntilDone(ctx, c, args[0])
+		_, err := a.runUntilDone(ctx, c, args[0])
+		return err
 	})
 	cmd.Flags().StringVar(&req.Approach, "approach", "", "`what` is to be done (default: what the ballots propose)")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`")
@@ -196,7 +198,7 @@ func (a *app) councilReportCmd() *cobra.Command {
 	req, failed := server.NewResult{}, false
 	cmd := a.councilDo(&cobra.Command{
 		Use: "report ID RESULT", Short: "Report what was done for an approved task", Args: cobra.MinimumNArgs(2), ValidArgsFunction: a.completeTasks,
-		Long: "Report what was done for an approved task. RESULT - reads standard input.",
+		Long: "Report what was done for an approved task, also for one whose execution has failed. RESULT - reads standard input.",
 	}, councilRuns, func(ctx context.Context, c *councilClient, args []string) error {
 		req.ID, req.Result, req.Succeeded = args[0], strings.Join(args[1:], " "), !failed
 		if req.Result == "-" {
@@ -209,7 +211,8 @@ func (a *app) councilReportCmd() *cobra.Command {
 		if _, err := ops.Report.Call(ctx, c.conn, req); err != nil {
 			return err
 		}
-		return a.runUntilDone(ctx, c, args[0])
+		_, err := a.runUntilDone(ctx, c, args[0])
+		return err
 	})
 	cmd.Flags().BoolVar(&failed, "failed", false, "it has failed")
 	cmd.Flags().StringVar(&req.Worker, "worker", "", "`id` of the worker that reports")

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/council"
 	"kioku/server"
 )
 
@@ -80,6 +83,11 @@ func (a *app) addWorker(ctx context.Context, name string, f workerFlags) (done w
 	folder, err := a.findCouncil(conf)
 	if err != nil {
 		return done, err
+	}
+	for _, platform := range f.bridges {
+		if !slices.Contains(council.Platforms, platform) {
+			return done, render.Misuse("--bridge: %q is no platform; platforms are %s", platform, strings.Join(council.Platforms, ", "))
+		}
 	}
 	if done.Added, err = host.AddWorker(folder, name); err != nil {
 		return done, err

@@ -126,7 +126,11 @@ func (a *app) councilApproveCmd() *cobra.Command {
 				if _, err := ops.Approve.Call(ctx, c.conn, server.TaskOrder{TaskID: server.TaskID{ID: args[0]}}); err != nil {
 					return err
 				}
-				return a.runUntilDone(ctx, c, args[0])
+				d, err := a.runUntilDone(ctx, c, args[0])
+				if err == nil && d.Status.Status == council.StatusFailed {
+					err = councilOutcome(d, false)
+				}
+				return err
 			})
 		},
 	}

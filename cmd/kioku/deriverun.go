@@ -51,13 +51,22 @@ func (a *app) deriveRunCmd() *cobra.Command {
 				if err != nil {
 					return a.deriveError(err)
 				}
-				return a.Write(st, func(p *render.Page) { p.DeriveStatus(st) })
+				if err := a.Write(st, func(p *render.Page) { p.DeriveStatus(st) }); err != nil {
+					return err
+				}
+				if !st.NextTry.IsZero() && !st.BudgetExhausted {
+					return errModelAway
+				}
+				return nil
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "have the model read episodes of any age, not only those of the last 90 days")
 	return cmd
 }
+
+// errModelAway is the error of a run that had to end because the model failed.
+var errModelAway = errors.New("the model was not reached, and what waits for it still waits; mend what the row problem says, and run kioku derive run again")
 
 // runDerive derives, shows the progress, and returns the status after it.
 func (a *app) runDerive(ctx context.Context, c *connect.Client, all bool) (server.DeriveNow, error) {

@@ -127,6 +127,12 @@ func (e *Engine) action(ctx context.Context, r council.ActionRequest, sooner fun
 	}
 	switch r.Status {
 	case council.ActionPending:
+		if s, _, err := e.find(r.TaskID); err == nil && s.Decision == nil {
+			return nil // it waits for the decision
+		}
+		if _, err := e.approvedTask(r.TaskID); err != nil {
+			return reject(err.Error())
+		}
 		if r.RequestedAt.IsZero() { // a file of another program: it begins when it is seen
 			r.RequestedAt = e.now()
 			return e.keepPetition(actionOf(r), r)

@@ -1,14 +1,18 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"kioku/council"
 	"kioku/council/counciltest"
 	"kioku/council/engine"
+	"kioku/council/member"
 )
 
 // action returns the state of an action.
@@ -56,14 +60,30 @@ func TestActionNeedsThreeMembers(t *testing.T) {
 	}
 }
 
-// A request of the article has no time: it waits from when it is seen.
+// A request of the article has no time: it waits from when it is seen. One for a task that is being discussed waits for the decision, and
+// one for a task that is not there is refused.
 func TestActionWithoutATimeIsTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	task := w.submit(ruled)
+	late := sync.OnceFunc(func() {
+		writeFile(t, w.dir+"/council/rebuild_requests/req_2.json", `{"id":"req_2","service":"reload:ant","task_id":"task_1","requested_by":"cat","status":"pending_approval"}`)
+	})
+	w.script.Answer = func(_ context.Context, q member.Question) (member.Reply, error, bool) {
+		if q.Task.ID == "task_1" && q.Phase == member.PhaseOpinion {
+			late()
+		}
+		return member.Reply{}, nil, false
+	}
+	task := w.submit(council.Task{ID: "task_1", Title: ruled.Title, Description: ruled.Description})
+	writeFile(t, w.dir+"/council/rebuild_requests/req_0.json", `{"id":"req_0","service":"reload:ant","task_id":"task_none","requested_by":"cat","status":"pending_approval"}`)
 	writeFile(t, w.dir+"/council/rebuild_requests/req_1.json", `{"id":"req_1","service":"reload:ant","task_id":"`+task+`","requested_by":"cat","reason":"new text","status":"pending_approval"}`)
 	w.later(time.Minute)
-	if r := w.action("req_1"); r.Status != council.ActionCompleted || r.RequestedAt.IsZero() {
+	for _, id := range []string{"req_1", "req_2"} {
+		if r := w.action(id); r.Status != council.ActionCompleted || r.RequestedAt.IsZero() {
+			t.Errorf("%+v", r)
+		}
+	}
+	if r := w.action("req_0"); r.Status != council.ActionRejected || !strings.Contains(r.Result, "task_none") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"kioku/agent/program"
 	"kioku/council"
 	"kioku/council/flow"
+	"kioku/council/folder"
 	"kioku/council/member"
 )
 
@@ -31,9 +33,12 @@ func (e *Engine) Doctor(ctx context.Context) []Finding {
 	return d.found
 }
 
+// maxTrial is how long a trial waits for an answer.
+const maxTrial = time.Minute
+
 // Trial is Doctor, and asks all members at once a question too, which costs a call of each model.
 func (e *Engine) Trial(ctx context.Context) []Finding {
-	ctx, cancel := context.WithTimeout(ctx, e.set.Timeouts.Turn)
+	ctx, cancel := context.WithTimeout(ctx, min(e.set.Timeouts.Turn, maxTrial))
 	defer cancel()
 	tried := make([]Finding, len(e.set.Members))
 	var group sync.WaitGroup
@@ -59,6 +64,9 @@ func (e *Engine) tryMember(ctx context.Context, m council.Member) Finding {
 		return f
 	}
 	f.Level, f.Text = LevelError, err.Error()
+	if ctx.Err() != nil {
+		f.Text = fmt.Sprintf("has not answered after %.0f s, at which a trial ends: %v", time.Since(start).Seconds(), err)
+	}
 	if remedy := member.Remedy(m, err); remedy != "" {
 		f.Text += ". What to do: " + remedy
 	}
@@ -229,13 +237,22 @@ func (d *doctor) network() {
 	if x := d.e.set.Execution; x.Mode == council.ModeCommand {
 		who := map[bool]string{true: " without a person"}[x.Approval == council.ApprovalNone]
 		programs = append(programs, "execution.command"+who)
+		d.program("execution.command", x.Command)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.e.set.Actions)) {
 		programs = append(programs, "action "+name)
+		d.program("actions."+name, d.e.set.Actions[name].Command)
 	}
 	if len(programs) > 0 {
 		d.add("network of programs", LevelWarning, "Kioku does not limit what the programs reach (%s). Limit them on the host: IPAddressDeny of a systemd unit, "+
 			"or networks of their own in a compose file", strings.Join(programs, ", "))
+	}
+}
+
+// program checks that the program of a setting is there.
+func (d *doctor) program(setting string, argv []string) {
+	if err := program.Find(argv[0], path.Join(d.e.f.Path(), folder.Workspace, "task")); err != nil {
+		d.add(setting, LevelError, "%v; install it, or correct the command in council.yaml", err)
 	}
 }
 

@@ -93,7 +93,11 @@ func TestAnnouncementIsTheEnginesAfterTwoTries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.script.Votes[counciltest.Key{Phase: member.PhaseAnnouncement}] = counciltest.Silent
-	d := w.get(w.submit(ruled)).Decision
+	all := w.get(w.submit(ruled))
+	if f := all.Failures; len(f) != 1 || f[0].Member == "" || f[0].Phase != member.PhaseAnnouncement || f[0].Reason == "" {
+		t.Errorf("it is not told why nobody announces: %+v", f)
+	}
+	d := all.Decision
 	if n := w.script.Count(member.PhaseAnnouncement); n != 2 || d.Announcement == nil || d.Announcement.AnnouncedBy != "engine" {
 		t.Fatalf("%d tries, %+v", n, d.Announcement)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"time"
 
 	"kioku/agent/program"
 	"kioku/council"
@@ -15,8 +14,8 @@ import (
 )
 
 const (
-	// maxProgress is the maximum size of the progress of an execution, and maxResult that of a result.
-	maxProgress = 10 << 20
+	// maxProgress is the maximum size of the progress of an execution before its end, and maxResult that of a result.
+	maxProgress = 8 << 20
 	maxResult   = 64 << 10
 )
 
@@ -29,18 +28,21 @@ func (e *Engine) runCommand(ctx context.Context, s *flow.Snapshot, a flow.Action
 		r.Result, r.CompletedAt = "the folder of the task: "+err.Error(), e.now()
 		return r, true
 	}
-	w := &program.Lines{Tail: program.Tail{Limit: maxResult}, Each: e.tellProgress(s.ID)}
+	told := &program.Batches{Pass: e.tellProgress(s.ID), All: program.Tail{Limit: maxResult}}
+	out, errs := &program.Lines{Tail: program.Tail{Limit: maxResult}, Each: told.Add}, &program.Lines{Each: told.Add}
 	q := e.withPaths(s, e.question(ctx, s, flow.Where(s, flow.World{Now: e.now(), Settings: e.set}), a))
-	err := program.Process{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Env: e.set.Execution.Env, Stdin: member.Brief(q), Stdout: w, Stderr: w}.Run(ctx)
-	w.End()
-	r.Result, r.CompletedAt, r.Succeeded = program.Field(w.String(), e.set.Execution.Output), e.now(), err == nil
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return r, false
+	err := program.Process{Argv: e.set.Execution.Command, Dir: path.Join(e.f.Path(), dir), Env: e.set.Execution.Env, Stdin: member.Brief(q), Stdout: out, Stderr: errs}.Run(ctx)
+	out.End()
+	errs.End()
+	told.End()
+	r.Result, r.CompletedAt, r.Succeeded = out.Result(e.set.Execution.Output), e.now(), err == nil
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("it was ended after %v, which is timeouts.execution", e.set.Timeouts.Execution)
 	}
 	if err != nil {
-		r.Result = fmt.Sprintf("the program has failed: %v\n%s", err, r.Result)
+		r.Result = fmt.Sprintf("the program has failed: %v\n%s", err, &told.All)
 	}
-	return r, true
+	return r, !errors.Is(ctx.Err(), context.Canceled)
 }
 
 // withPaths adds where the attachments of a question are, for a program.
@@ -51,17 +53,22 @@ func (e *Engine) withPaths(s *flow.Snapshot, q member.Question) member.Question 
 	return q
 }
 
-// tellProgress writes a line of what a program prints to a file, up to maxProgress, and tells readers of events, at most once a second.
-func (e *Engine) tellProgress(id string) func(text string) {
-	var told time.Time
-	return func(text string) {
-		line := ProgressLine{Time: e.now(), Text: text}
-		if err := e.f.AppendLine(folder.Decisions+"/"+id+"_progress.jsonl", line, maxProgress); err != nil {
+// tellProgress returns what writes lines that a program prints to a file, and tells readers of events. Once the file is full, only the last
+// lines are written.
+func (e *Engine) tellProgress(id string) func(lines []string, last bool) bool {
+	name := folder.Decisions + "/" + id + "_progress.jsonl"
+	return func(lines []string, last bool) bool {
+		if info, err := e.f.Root().Stat(name); err == nil && info.Size() > maxProgress && !last {
+			return false
+		}
+		now, all := e.now(), make([]any, len(lines))
+		for i, text := range lines {
+			all[i] = ProgressLine{Time: now, Text: text}
+		}
+		if err := e.f.AppendLines(name, 2*maxProgress, all...); err != nil {
 			e.opt.Log.Warn("progress of an execution", "error", err)
 		}
-		if line.Time.Sub(told) >= time.Second {
-			told = line.Time
-			e.stream.emit(EventDiscussion, id, "", told)
-		}
+		e.stream.emit(EventDiscussion, id, "", now)
+		return true
 	}
 }

@@ -3,11 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -89,7 +91,7 @@ func sharedFolder(dir string) (string, error) {
 
 // skip notes a file that is not copied.
 func (i *importer) skip(rel, format string, args ...any) {
-	i.report.Skipped = append(i.report.Skipped, rel+": "+fmt.Sprintf(format, args...))
+	i.report.Skipped = append(i.report.Skipped, rel+": "+strings.TrimPrefix(fmt.Sprintf(format, args...), rel+": "))
 }
 
 // write does something unless this is a dry run. What is there already stays.
@@ -192,8 +194,12 @@ func (i *importer) task(rel, id, files string) (t council.Task, ok bool, err err
 	if t.Type != council.TypeQuestion {
 		t.Type = council.TypeTask
 	}
-	if err := t.Check(); err != nil || t.ID != id {
-		i.skip(rel, "id %.80q, %v", t.ID, err)
+	if err := t.Check(); err != nil {
+		i.skip(rel, "%v", err)
+		return t, false, nil
+	}
+	if t.ID != id {
+		i.skip(rel, "has the id %.80q, not that of its name", t.ID)
 		return t, false, nil
 	}
 	from := []string{"attachments/" + id, "discussions/" + id + "/attachments", "inbox/attachments/" + id}
@@ -226,7 +232,13 @@ func (i *importer) discussions() error {
 			return fmt.Errorf("import %s: %w", id, err)
 		}
 	}
-	return err
+	lone := i.each(folder.Decisions, func() any { return new(json.RawMessage) }, func(id, rel string) error {
+		if council.ValidTaskID(id) && !i.src.Exists(folder.TaskDir(id)+"/task.json") && i.e.f.ArchivedDir(id) == "" && !strings.HasSuffix(id, "_result") && !strings.HasSuffix(id, "_history") {
+			i.skip(rel, "there is no discussion of it")
+		}
+		return nil
+	})
+	return errors.Join(err, lone)
 }
 
 // discussion copies a discussion: the ballots as they are, a seal for each finished round, and the decision if there is one. The task comes
@@ -242,6 +254,10 @@ func (i *importer) discussion(id string) error {
 		return err
 	}
 	d := s.Decision
+	if d == nil && i.src.Exists(folder.DecisionPath(id, "")) { // to discuss again what was decided might carry it out twice
+		i.skip(folder.DecisionPath(id, ""), "%s; the discussion is not copied without it", strings.Join(s.Problems, "; "))
+		return nil
+	}
 	decided := d != nil && (d.Decision == council.Approved || d.Decision == council.Rejected)
 	roster := i.e.set.Roster()
 	if decided {
@@ -258,8 +274,9 @@ func (i *importer) discussion(id string) error {
 	if decided {
 		errs = append(errs, i.replace(folder.Own(dir)+"/imported.json", i.decision(*d, t, s)))
 	}
-	if result := (council.Result{}); i.src.Read(folder.DecisionPath(id, "_result"), &result) == nil {
-		errs = append(errs, i.replace(folder.DecisionPath(id, "_result"), result))
+	if r := (council.Result{}); decided && i.src.Read(folder.DecisionPath(id, "_result"), &r) == nil {
+		r.TaskID, r.Attempt, r.Succeeded, r.CompletedAt = id, 1, d.Status != council.StatusFailed, cmp.Or(r.CompletedAt, d.DecidedAt, i.e.now()).UTC()
+		errs = append(errs, i.replace(folder.Own(dir)+"/result_1_1.json", r))
 	}
 	set := i.e.set
 	begun := time.Time{}
@@ -415,12 +432,19 @@ func (i *importer) params() error {
 }
 
 // retune changes the parameters of a member to those of the other folder.
-func (i *importer) retune(name, rel string) error {
+func (i *importer) retune(name, rel string) (err error) {
+	var old council.Params
+	var rest map[string]json.RawMessage
 	data, err := i.src.ReadBytes(rel, 64<<10)
-	old, _, err2 := readParams(rel, data)
-	if err := errors.Join(err, err2); err != nil {
+	if err == nil {
+		old, rest, err = readParams(rel, data)
+	}
+	if err != nil {
 		i.skip(rel, "%v", err)
 		return nil
+	}
+	if len(rest) > 0 {
+		i.skip(rel, "what no council knows is left out: %s", strings.Join(slices.Sorted(maps.Keys(rest)), ", "))
 	}
 	now, _ := i.e.params(name)
 	if maps.Equal(old.Known(), now) {
@@ -437,14 +461,14 @@ func (i *importer) retune(name, rel string) error {
 	})
 }
 
+// isLog is the path of a log, of the progress of an execution, or of how a decision or parameters have changed.
+var isLog = regexp.MustCompile(`^(logs/.*|decisions/[^/]*_(progress\.jsonl|history\.json)|nodes/[^/]*/params_history\.jsonl)$`)
+
 // logs copies the logs as they are to the archive: those of this council are its own, and end after 30 days.
 func (i *importer) logs() error {
-	if !i.src.Exists(folder.Logs) {
-		return nil
-	}
-	return fs.WalkDir(i.src.Root().FS(), folder.Logs, func(rel string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(i.src.Root().FS(), ".", func(rel string, entry fs.DirEntry, err error) error {
 		to := folder.Archived + "/" + rel
-		if err != nil || !entry.Type().IsRegular() || i.e.f.Exists(to) {
+		if err != nil || !entry.Type().IsRegular() || !isLog.MatchString(rel) || i.e.f.Exists(to) {
 			return err
 		}
 		data, err := i.src.ReadBytes(rel, maxUpload)
@@ -469,7 +493,13 @@ func (i *importer) evaluations() error {
 		i.report.Evaluations++
 		files := 0
 		if !i.src.Exists(dir + "/result.json") {
-			errs = append(errs, i.put(dir+"/result.json", council.CycleResult{CycleID: id, CompletedAt: i.e.now(), RetuneTargets: []string{}, Status: council.CycleIncomplete, Reason: "imported"}, &files))
+			var old council.CycleRequest
+			_ = i.src.Read(dir+"/request.json", &old) // what cannot be read is told below
+			result := council.CycleResult{CycleID: id, CompletedAt: cmp.Or(old.TriggeredAt, i.e.now()), RetuneTargets: []string{}, Status: council.CycleIncomplete, Reason: "imported"}
+			if old.Status == council.CycleCompleted {
+				result.Status = council.CycleCompleted
+			}
+			errs = append(errs, i.put(dir+"/result.json", result, &files))
 		}
 		var v any
 		errs = append(errs, i.each(dir, func() any { return &v }, func(_, rel string) error { return i.put(rel, v, &files) }))
@@ -486,8 +516,12 @@ func (i *importer) actions() error {
 		r.ID, r.Approved = id, nil
 		switch r.Status {
 		case council.ActionPending, council.ActionApproved:
-			if err := errors.Join(i.e.allowed(r.Service), stranger); err != nil {
-				i.skip(rel, "%v", err)
+			if i.e.allowed(r.Service) != nil {
+				i.skip(rel, "%.80q is no action of this council; name its command below actions in council.yaml, and import again", r.Service)
+				return nil
+			}
+			if stranger != nil {
+				i.skip(rel, "%v", stranger)
 				return nil
 			}
 			r.Status, r.RequestedAt = council.ActionPending, time.Time{}
@@ -502,7 +536,9 @@ func (i *importer) actions() error {
 func (i *importer) commands(worker string) error {
 	type oldCommand struct {
 		council.Command
+		IssuedBy     any       `json:"issued_by"`
 		CreatedAt    time.Time `json:"created_at"`
+		Timestamp    time.Time `json:"timestamp"`
 		ProcessedAt  time.Time `json:"processed_at"`
 		Result       string    `json:"result"`
 		ResultDetail string    `json:"result_detail"`
@@ -510,6 +546,7 @@ func (i *importer) commands(worker string) error {
 	var c oldCommand
 	return i.each("bot_commands", func() any { c = oldCommand{}; return &c }, func(id, _ string) error {
 		cmd, unanswered := c.Command, 0
+		c.CreatedAt = cmp.Or(c.CreatedAt, c.Timestamp, i.e.now())
 		cmd.ID, cmd.Worker, cmd.Status, cmd.IssuedAt, cmd.ExpiresAt = id, worker, council.StatusPending, c.CreatedAt, c.CreatedAt.Add(commandLife)
 		cmd.IssuedBy = council.Author{Kind: "engine", Name: "import"}
 		ack := council.Ack{ID: id, Status: council.AckExpired, ProcessedAt: cmp.Or(c.ProcessedAt, i.e.now()), Result: cmp.Or(c.Result, "imported"), ResultDetail: c.ResultDetail}
@@ -526,7 +563,7 @@ func (i *importer) suggestions(worker string) error {
 	for _, dir := range []string{oldSuggestions, folder.Suggestions} {
 		var s council.Suggestion
 		errs = append(errs, i.each(dir, func() any { s = council.Suggestion{}; return &s }, func(id, _ string) error {
-			return i.put(suggestionPath(worker, id), council.Suggestion{Title: s.Title, Description: s.Description, SubmittedAt: s.SubmittedAt}, &i.report.Suggestions)
+			return i.put(suggestionPath(worker, id), council.Suggestion{Title: s.Title, Description: s.Description}, &i.report.Suggestions)
 		}))
 	}
 	return errors.Join(errs...)

@@ -287,6 +287,9 @@ func (e *Engine) pending(name string, sooner func(time.Time)) (t *council.Task, 
 		}
 		return nil, "is not JSON of a task: " + err.Error(), nil
 	}
+	named := t.ID != ""
+	t.ID = cmp.Or(t.ID, strings.TrimSuffix(name, ".json"))
+	changed := complete(t, info.ModTime()) || !named
 	if t.ID+".json" != name {
 		return nil, fmt.Sprintf("has the id %.80q, not that of its name", t.ID), nil
 	}
@@ -296,7 +299,10 @@ func (e *Engine) pending(name string, sooner func(time.Time)) (t *council.Task, 
 	if e.f.Exists(folder.TaskDir(t.ID)+"/task.json") || e.f.ArchivedDir(t.ID) != "" {
 		return nil, "has the id of a task that the council has already", nil
 	}
-	return t, "", nil
+	if changed {
+		err = e.f.Write(rel, t)
+	}
+	return t, "", err
 }
 
 // refuse moves a file out of the inbox and writes down why.
@@ -306,6 +312,8 @@ func (e *Engine) refuse(name, problem string) error {
 	for n := 2; e.f.Exists(to); n++ {
 		to = fmt.Sprintf("%s/rejected/%d-%s", folder.Inbox, n, short)
 	}
+	problem += `; {"title": "Buy a kettle"} is enough for a task`
+	e.opt.Log.Warn("a file of the inbox is refused", "file", short, "reason", problem)
 	reason := map[string]any{"file": name, "reason": problem, "at": e.now()}
 	if err := e.publish(to+".reason", reason); err != nil {
 		return err

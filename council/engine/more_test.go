@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,6 +155,66 @@ func TestMemoryOfADecisionQuotes(t *testing.T) {
 	}
 }
 
+// Whoever writes a task by hand needs a title, which is a line without hidden characters.
+func TestTaskByHandNeedsATitle(t *testing.T) {
+	t.Parallel()
+	var told strings.Builder
+	w := newWorld(t, func(o *engine.Options) { o.Log = slog.New(slog.NewTextHandler(&told, nil)) })
+	writeFile(t, w.dir+"/council/inbox/task_mine.json", `{"title":"Buy\u0007 a\u202e\n kettle"}`)
+	writeFile(t, w.dir+"/council/inbox/task_empty.json", `{"title":"\u200b"}`)
+	w.settle()
+	got := w.get("task_mine").Task
+	if got.Title != "Buy a kettle" || got.Type != council.TypeTask || got.Priority != council.PriorityMedium || time.Since(got.CreatedAt) > time.Hour {
+		t.Errorf("%+v", got)
+	}
+	if d := w.get("task_mine"); d.Decision == nil || len(d.Problems) > 0 {
+		t.Errorf("%+v", d)
+	}
+	reason, err := os.ReadFile(w.dir + "/council/inbox/rejected/task_empty.json.reason")
+	if err != nil || !strings.Contains(string(reason), "is enough") || !strings.Contains(told.String(), "task_empty.json") {
+		t.Errorf("%v, %s, log %s", err, reason, told.String())
+	}
+}
+
+// Doctor finds programs that are missing.
+func TestDoctorLooksForPrograms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *engine.Options) {
+		o.Settings.Execution = council.Execution{Mode: council.ModeCommand, Command: []string{"no-such-program"}}
+		o.Settings.Actions = map[string]council.Action{"build": {Command: []string{"/nowhere/build"}}, "good": {Command: []string{"sh"}}}
+	})
+	wrong := ""
+	for _, f := range w.Doctor(t.Context()) {
+		if f.Level == engine.LevelError {
+			wrong += f.Name + " "
+		}
+	}
+	if !strings.Contains(wrong, "execution.command actions.build") || strings.Contains(wrong, "good") {
+		t.Errorf("%s", wrong)
+	}
+}
+
+// A trial ends, also of members who do not answer.
+func TestTrialEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.script.Answer = func(ctx context.Context, _ member.Question) (member.Reply, error, bool) {
+			<-ctx.Done()
+			return member.Reply{}, ctx.Err(), true
+		}
+		start, ended := time.Now(), 0
+		for _, f := range w.Trial(t.Context()) {
+			if strings.Contains(f.Text, "has not answered after 60 s, at which a trial ends") {
+				ended++
+			}
+		}
+		if took := time.Since(start); ended != 3 || took > time.Minute {
+			t.Errorf("%d have not answered after %v", ended, took)
+		}
+	})
+}
+
 // Files in the inbox that are no tasks are put aside with a reason.
 func TestInboxRefusesWhatIsNoTask(t *testing.T) {
 	t.Parallel()
@@ -203,11 +264,17 @@ func articlesLayout(t *testing.T) string {
 		"attachments/task_open/plan_見積.md":                 "The plan.",
 		"attachments/task_done/comments/comment_1_a/c.txt": "As I said.",
 		"discussions/task_open/round_1/ant.json":           ballot("ant", 1, "reject"),
-		"nodes/ant/params.json":                            `{"safety_weight":0.9}`,
+		"nodes/ant/params.json":                            `{"safety_weight":0.9,"curiosity":0.7}`,
+		"decisions/task_done_progress.jsonl":               `{"text":"half"}`,
+		"decisions/task_lone.json":                         `{"task_id":"task_lone","decision":"approved","decided_at":"2026-02-10T12:05:00Z"}`,
+		"discussions/task_bad/task.json":                   `{"id":"task_bad","type":"task","title":"Launch","created_at":"2026-02-10T12:00:00Z"}`,
+		"decisions/task_bad.json":                          `{"task_id":"task_bad","decision":"approved","decided_at":"yesterday"}`,
+		"evaluations/eval_1/request.json":                  `{"cycle_id":"eval_1","type":"manual","status":"completed","triggered_at":"2026-02-10T18:00:00Z"}`,
+		"openclaw-suggestions/sug_1.json":                  `{"title":"Count the herons","created_at":"2026-02-10T12:00:00Z"}`,
 		"rebuild_requests/req_1.json":                      `{"id":"req_1","service":"reload:ant","task_id":"task_done","requested_by":"cat","reason":"new code","status":"approved"}`,
 		"rebuild_requests/req_2.json":                      `{"id":"req_2","service":"brain-ant","task_id":"task_done","requested_by":"cat","status":"pending_approval"}`,
 		"rebuild_requests/req_3.json":                      `{"id":"req_3","service":"brain-ant","task_id":"task_done","requested_by":"cat","status":"executing"}`,
-		"bot_commands/cmd1.json":                           `{"id":"cmd1","action":"pause","params":{"duration_minutes":5},"status":"processed","created_at":"2026-02-10T12:00:00Z","result":"ok"}`,
+		"bot_commands/cmd1.json":                           `{"id":"cmd1","issued_by":"panda","action":"pause","params":{"duration_minutes":5},"status":"processed","created_at":"2026-02-10T12:00:00Z","result":"ok"}`,
 	} {
 		writeFile(t, filepath.Join(old, name), text)
 	}
@@ -229,7 +296,7 @@ func TestImportBringsParametersLogsAndTimes(t *testing.T) {
 	}
 	for n, want := range []int{1, 0} {
 		report, err := w.Import(t.Context(), old, false)
-		if err != nil || report.Params != want || report.Logs != want {
+		if err != nil || report.Params != want || report.Logs != 2*want {
 			t.Fatalf("%d: %+v, %v", n, report, err)
 		}
 		if !slices.ContainsFunc(report.Skipped, func(line string) bool { return strings.Contains(line, "nodes/bee/params.json") }) {
@@ -273,13 +340,14 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	if dry.DryRun = false; cmp.Diff(dry, report) != "" {
 		t.Error(cmp.Diff(dry, report))
 	}
-	for _, part := range []string{`attachment "../../secret": `, `attachment "gone.txt": `, `the action "brain-ant" is not among actions of the settings`} {
+	for _, part := range []string{`attachment "../../secret": `, `attachment "gone.txt": `, `"brain-ant" is no action of this council; name its command`,
+		`nodes/ant/params.json: what no council knows is left out: curiosity`, `decisions/task_bad.json: `, `decisions/task_lone.json: there is no discussion of it`} {
 		if !slices.ContainsFunc(report.Skipped, func(line string) bool { return strings.Contains(line, part) }) {
 			t.Errorf("%q is not among %q", part, report.Skipped)
 		}
 	}
 	report.Skipped = nil
-	want := engine.ImportReport{Tasks: 1, Attachments: 2, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Actions: 2, Continued: []string{"task_open"}}
+	want := engine.ImportReport{Tasks: 1, Attachments: 2, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Actions: 2, Evaluations: 1, Suggestions: 1, Logs: 1, Continued: []string{"task_open"}}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Error(diff)
 	}
@@ -290,6 +358,18 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	done := w.get("task_done")
 	if done.Decision.Decision != council.Approved || done.Status.Status != council.StatusCompleted || done.Decision.FinalApproach != "step by step" || len(done.Comments) != 1 || len(done.Rounds[0].Ballots) != 3 {
 		t.Errorf("%+v", done)
+	}
+	if len(done.Results) != 1 || done.Results[0].Result != "built" || !done.Results[0].Succeeded {
+		t.Errorf("the result: %+v", done.Results)
+	}
+	if _, err := w.Get(t.Context(), "task_bad"); err == nil {
+		t.Error("a task whose decision cannot be read is discussed again")
+	}
+	if cycles, err := w.Evaluations(t.Context(), 10); err != nil || cycles[0].Result.Status != council.CycleCompleted || cycles[0].Result.CompletedAt.Format(time.DateOnly) != "2026-02-10" {
+		t.Errorf("evaluations: %+v, %v", cycles, err)
+	}
+	if all, err := w.ListSuggestions(t.Context(), ""); err != nil || len(all) != 1 || all[0].Title != "Count the herons" {
+		t.Errorf("suggestions: %+v, %v", all, err)
 	}
 	if _, err := os.Stat(w.dir + "/agent/memory/decisions/2026-02-10-task_done.md"); err != nil {
 		t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,9 @@ func TestDegradedRecallIsInTheBallot(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"ant": "", "bee": "degraded", "cat": ""}, got); diff != "" {
 		t.Error(diff)
+	}
+	if log, err := os.ReadFile(w.dir + "/council/logs/bee/2026-11-23.jsonl"); err != nil || !strings.Contains(string(log), "the memory of bee: recall from bee: the disk is gone") {
+		t.Errorf("its log does not say which memory failed, and why: %v, %s", err, log)
 	}
 }
 

@@ -182,7 +182,11 @@ func (e *Engine) ruling(s *flow.Snapshot, r council.Ruling) error {
 func (e *Engine) ApproveExecution(_ context.Context, id string, author council.Author) error {
 	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
 		if pos.Status == council.StatusFailed && pos.Decision == council.Approved {
-			return e.retry(s, pos, author)
+			retry, err := e.retry(s, pos, author)
+			if err != nil {
+				return err
+			}
+			return retry()
 		}
 		if pos.NeedsOwner != flow.NeedsApproval {
 			return state(s, pos, "executed: no approval is needed now")
@@ -191,38 +195,47 @@ func (e *Engine) ApproveExecution(_ context.Context, id string, author council.A
 	})
 }
 
-// retry has the last attempt at an execution tried again.
-func (e *Engine) retry(s *flow.Snapshot, pos flow.Position, author council.Author) error {
-	last := 0
+// lastAttempt returns the number of the last attempt at an execution that has a result; 0 if none has.
+func lastAttempt(s *flow.Snapshot, pos flow.Position) (last int) {
 	for key := range s.Results {
 		if key.Cycle == pos.Cycle {
 			last = max(last, key.Attempt)
 		}
 	}
-	if last == 0 || last+council.MaxRepairs >= council.MaxAttempts {
-		return fmt.Errorf("%w: task %s has had %d attempts at its execution; request a round", ErrState, s.ID, last)
-	}
-	rel := stepPath(s.ID, "retry", flow.Action{Cycle: pos.Cycle, Attempt: last})
-	return e.publish(rel, council.Approval{Author: author, CreatedAt: e.now()})
+	return last
 }
 
-// ReportResult tells what came of a task that a person or a worker has carried out.
+// retry returns what has the last attempt at an execution followed by another.
+func (e *Engine) retry(s *flow.Snapshot, pos flow.Position, author council.Author) (func() error, error) {
+	last := lastAttempt(s, pos)
+	if last == 0 || last+council.MaxRepairs >= council.MaxAttempts {
+		return nil, fmt.Errorf("%w: task %s has had %d attempts at its execution; request a round", ErrState, s.ID, last)
+	}
+	rel := stepPath(s.ID, "retry", flow.Action{Cycle: pos.Cycle, Attempt: last})
+	return func() error { return e.publish(rel, council.Approval{Author: author, CreatedAt: e.now()}) }, nil
+}
+
+// ReportResult tells what came of a task that a person or a worker has carried out, also after an execution that has failed.
 func (e *Engine) ReportResult(_ context.Context, id string, r council.Result) error {
 	if err := checkText("result", r.Result, true, maxResult); err != nil {
 		return err
 	}
 	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
-		if pos.NeedsOwner != flow.NeedsReport {
+		next := func() error { return nil }
+		if pos.Status == council.StatusFailed && pos.Decision == council.Approved {
+			var err error
+			if next, err = e.retry(s, pos, r.Author); err != nil {
+				return err
+			}
+		} else if pos.NeedsOwner != flow.NeedsReport {
 			return state(s, pos, "reported on")
 		}
-		for k := 1; ; k++ {
-			if _, done := s.Results[flow.StepKey{Cycle: pos.Cycle, Attempt: k}]; done {
-				continue
-			}
-			a := flow.Action{Cycle: pos.Cycle, Attempt: k}
-			r.TaskID, r.Attempt, r.CompletedAt, r.Executor = id, k, e.now(), cmp.Or(r.Executor, r.Author.Name, r.Author.Kind)
-			return e.publish(stepPath(id, "result", a), r)
+		a := flow.Action{Cycle: pos.Cycle, Attempt: lastAttempt(s, pos) + 1}
+		r.TaskID, r.Attempt, r.CompletedAt, r.Executor = id, a.Attempt, e.now(), cmp.Or(r.Executor, r.Author.Name, r.Author.Kind)
+		if err := e.publish(stepPath(id, "result", a), r); err != nil {
+			return err
 		}
+		return next()
 	})
 }
 

@@ -148,7 +148,7 @@ func (e *Engine) change(name string, changed council.Params, c council.ParamsCha
 	for key, v := range after {
 		file[key] = v
 	}
-	if err := e.f.AppendLine(historyPath(name), c, 16<<20); err != nil {
+	if err := e.f.AppendLines(historyPath(name), 16<<20, c); err != nil {
 		return nil, err
 	}
 	if err := e.f.Write(paramsPath(name), file); err != nil {

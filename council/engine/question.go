@@ -14,7 +14,6 @@ import (
 	"kioku/council/flow"
 	"kioku/council/folder"
 	"kioku/council/member"
-	"kioku/memory"
 )
 
 // question puts together what a member is asked in a step. Only sealed ballots are shown, never those of the round in progress.
@@ -123,7 +122,10 @@ func (e *Engine) recalled(ctx context.Context, name string, t council.Task) (fou
 		slices.SortStableFunc(out.Memories, func(a, b prompt.Memory) int { return cmp.Compare(ofDecision(b), ofDecision(a)) })
 		found = append(found, out.Memories[:min(len(out.Memories), maxRecalled)]...)
 		for _, search := range out.Searches {
-			degraded = degraded || search.Err != nil || slices.ContainsFunc(search.Degraded, func(d memory.Degradation) bool { return !d.IsHint() })
+			if missing := search.Missing(); missing != "" {
+				degraded = true
+				e.log(name, "warn", t.ID, "recall", "the memory of "+search.Agent+": "+missing)
+			}
 		}
 	}
 	return found, degraded

@@ -238,7 +238,7 @@ func (e *Engine) archive(s *flow.Snapshot) error {
 		}
 	}
 	line := map[string]any{"id": s.ID, "month": month, "title": s.Task.Title, "status": s.Status.Status, "archived_at": e.now()}
-	if err := e.f.AppendLine(folder.Archived+"/index.jsonl", line, 64<<20); err != nil {
+	if err := e.f.AppendLines(folder.Archived+"/index.jsonl", 64<<20, line); err != nil {
 		return err
 	}
 	if err := e.f.Move(folder.TaskDir(s.ID), dir); err != nil {

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"kioku/agent/prompt"
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
@@ -31,14 +34,10 @@ func (e *Engine) Submit(ctx context.Context, t council.Task) (council.Task, erro
 // SubmitWith is Submit with files.
 func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (council.Task, error) {
 	now := e.now()
-	t.Type = cmp.Or(t.Type, council.TypeTask)
+	complete(&t, now)
 	if t.ID == "" {
-		word := map[string]string{council.TypeTask: "task", council.TypeQuestion: "ask"}[t.Type]
+		word := map[string]string{council.TypeQuestion: "ask"}[t.Type]
 		t.ID = freeID(cmp.Or(word, "task"), now.Unix(), e.taken)
-	}
-	t.Priority, t.Status = cmp.Or(t.Priority, council.PriorityMedium), cmp.Or(t.Status, council.StatusPending)
-	if t.CreatedAt.IsZero() {
-		t.CreatedAt = now
 	}
 	if len(t.Attachments) > 0 {
 		return t, council.Invalid("attachments", "are made of the files that are submitted with the task")
@@ -54,6 +53,17 @@ func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (
 		return t, fmt.Errorf("task %s %w", t.ID, ErrExists)
 	}
 	return t, e.drop(t, files)
+}
+
+// complete sets what a task does not say, and makes its title a line. It reports whether it has changed something.
+func complete(t *council.Task, created time.Time) bool {
+	before := [...]string{t.Type, t.Priority, t.Status, t.Title, t.CreatedAt.String()}
+	t.Type, t.Priority, t.Status = cmp.Or(t.Type, council.TypeTask), cmp.Or(t.Priority, council.PriorityMedium), cmp.Or(t.Status, council.StatusPending)
+	t.Title = prompt.VisibleLine(t.Title)
+	if t.CreatedAt.IsZero() {
+		t.CreatedAt = created.UTC().Round(0)
+	}
+	return before != [...]string{t.Type, t.Priority, t.Status, t.Title, t.CreatedAt.String()}
 }
 
 // taken reports whether the council has a task with an id: waiting, in discussion or archived.
@@ -255,12 +265,23 @@ func (e *Engine) Get(_ context.Context, id string) (Detail, error) {
 			d.History = append(d.History, *c.Previous)
 		}
 	}
-	d.Thinking = e.thinking(id)
+	d.Failures = slices.DeleteFunc(slices.Collect(maps.Values(s.Turns)), func(t council.Turn) bool { return t.Reason == "" })
+	slices.SortFunc(d.Failures, func(a, b council.Turn) int { return a.StartedAt.Compare(b.StartedAt) })
+	busy := pos.Status == council.StatusExecuting || pos.Status == council.StatusRemediating
+	if !busy || e.set.Execution.Mode != council.ModeCommand { // a program runs in the place of the executor
+		d.Thinking = e.thinking(id)
+	}
 	progress := folder.Decisions + "/" + id + "_progress.jsonl"
 	if archived {
 		progress = e.f.ArchivedDir(id) + "/progress.jsonl"
 	}
 	d.Progress, err = records.ReadLines[ProgressLine](e.f.Root(), progress, 200)
+	last := flow.StepKey{Cycle: pos.Cycle, Attempt: lastAttempt(s, pos)}
+	if busy {
+		last.Attempt++
+	}
+	start, begun := s.Starts[last]
+	d.Progress = slices.DeleteFunc(d.Progress, func(l ProgressLine) bool { return busy && !begun || l.Time.Before(start.StartedAt) })
 	return d, err
 }
 

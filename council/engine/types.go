@@ -66,15 +66,14 @@ type Detail struct {
 	// Results and Reviews of all attempts, oldest first.
 	Results []council.Result `json:"results"`
 	Reviews []council.Review `json:"reviews"` // by other members
-	// Progress are the last 200 lines of the execution.
-	Progress []ProgressLine `json:"progress"`
-	// Thinking are the members who have their turn now.
-	Thinking []string `json:"thinking"`
+	// Failures are the turns outside rounds that have ended without an answer, oldest first.
+	Failures []council.Turn `json:"failures,omitempty"`
+	Progress []ProgressLine `json:"progress"` // the last 200 lines of the last attempt at the execution
+	Thinking []string       `json:"thinking"` // members who have their turn now
 	// NeedsOwner says what a person has to do: flow.NeedsApproval, NeedsReport or NeedsRuling; empty if nothing.
-	NeedsOwner string `json:"needs_owner"`
-	Archived   bool   `json:"archived"` // says that the task is in the archive
-	// Problems are files of the task that cannot be read.
-	Problems []string `json:"problems"`
+	NeedsOwner string   `json:"needs_owner"`
+	Archived   bool     `json:"archived"` // says that the task is in the archive
+	Problems   []string `json:"problems"` // files of the task that cannot be read
 }
 
 // Round is an attempt at a round. The ballots of one without a seal are left out: nobody sees a ballot of a round in progress.

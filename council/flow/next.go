@@ -2,6 +2,9 @@ package flow
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"kioku/council"
@@ -140,6 +143,12 @@ func (p *plan) repeat(a Attempt) {
 		return
 	}
 	if due := a.Seal.SealedAt.Add(backoff[a.Attempt]); p.w.Now.Before(due) {
+		var absent []string
+		for _, member := range slices.Sorted(maps.Keys(a.Seal.Abstentions)) {
+			absent = append(absent, member+" "+a.Seal.Abstentions[member])
+		}
+		p.pos.Reason = fmt.Sprintf("round %d is tried again at %s: %d of %d members have voted (%s)", a.Round, due.UTC().Format("15:04:05 UTC"),
+			len(a.Seal.Ballots), len(a.Seal.Roster), strings.Join(absent, ", "))
 		p.wake(due)
 		return
 	}

@@ -106,13 +106,13 @@ func (f *Folder) Lock() error { return held(f.Folder.Lock()) }
 // Probe returns a *records.HeldError if somebody runs the council, and nil if nobody does.
 func (f *Folder) Probe() error { return held(f.Folder.Probe()) }
 
-// AppendLine adds a record as a line of JSON to a file of at most limit bytes. A longer file is not added to.
-func (f *Folder) AppendLine(rel string, v any, limit int64) error {
+// AppendLines adds records as lines of JSON to a file of at most limit bytes. A longer file is not added to.
+func (f *Folder) AppendLines(rel string, limit int64, all ...any) error {
 	if f.Step != nil {
 		f.Step(path.Base(rel) + ":before")
 		defer f.Step(path.Base(rel) + ":after")
 	}
-	return records.Lines{Root: f.Root(), Name: rel, Max: limit}.Append(v)
+	return records.Lines{Root: f.Root(), Name: rel, Max: limit}.Append(all...)
 }
 
 // Sweep removes temporary files that a crash has left. Only an engine may, which is alone.

@@ -36,6 +36,8 @@ type RemoteTurn struct {
 	Prompt    string          `json:"prompt"`
 	Schema    json.RawMessage `json:"schema"`     // of the reply
 	MaxTokens int             `json:"max_tokens"` // of the reply
+	// Tools may be called in the turn; see Desk.Call.
+	Tools []llm.Tool `json:"tools,omitempty"`
 	// LeaseUntil is when somebody else may fetch the turn, unless the lease is renewed.
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
@@ -61,8 +63,8 @@ type RemoteReply struct {
 	// Text is JSON of the schema.
 	Text   []byte
 	Failed string // why there is no reply; empty if there is one
-	// TokensIn and TokensOut are what the reply has cost; 0 has them estimated.
-	TokensIn, TokensOut int
+	// Usage is what the reply has cost; without tokens they are estimated.
+	Usage llm.Usage
 }
 
 func newDesk(now func() time.Time) *Desk { return &Desk{now: now} }
@@ -80,18 +82,19 @@ func (d deskSpeaker) remote() bool  { return true }
 // speak implements speaker: it offers a turn and waits for its reply.
 func (d deskSpeaker) speak(ctx context.Context, q Question, req llm.Request) (llm.Response, error) {
 	t := &deskTurn{q: q, reply: make(chan RemoteReply, 1), RemoteTurn: RemoteTurn{Member: q.Member, Phase: q.Phase, TaskID: q.Task.ID, Round: max(q.Round, 1),
-		Attempt: max(q.Attempt, 1), System: req.System, Prompt: req.Messages[0].Text, Schema: req.Schema, MaxTokens: req.MaxTokens}}
+		Attempt: max(q.Attempt, 1), System: req.System, Prompt: req.Messages[0].Text, Schema: req.Schema, MaxTokens: req.MaxTokens, Tools: req.Tools}}
 	d.mu.Lock()
 	d.turns = append(d.turns, t)
 	d.mu.Unlock()
 	defer d.remove(t)
 	select {
 	case reply := <-t.reply:
-		used := llm.Usage{Input: max(reply.TokensIn, 0), Output: max(reply.TokensOut, 0)}
+		u := &reply.Usage
+		u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Dollars = max(u.Input, 0), max(u.Output, 0), max(u.CacheRead, 0), max(u.CacheWrite, 0), max(u.Dollars, 0)
 		if reply.Failed != "" {
-			return llm.Response{Usage: used}, errors.New(prompt.EscapeHidden(reply.Failed))
+			return llm.Response{Usage: reply.Usage}, errors.New(prompt.EscapeHidden(reply.Failed))
 		}
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: string(reply.Text)}, Stop: llm.StopEnd, Usage: used}, nil
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: string(reply.Text)}, Stop: llm.StopEnd, Usage: reply.Usage}, nil
 	case <-ctx.Done():
 		return llm.Response{}, fmt.Errorf("wait for %s: %w", q.Member, context.Cause(ctx))
 	}
@@ -139,6 +142,18 @@ func (d *Desk) Renew(member, lease string) (time.Time, error) {
 	}
 	t.LeaseUntil = d.now().Add(leaseTime)
 	return t.LeaseUntil, nil
+}
+
+// Call calls a tool of a turn. The error is ErrNoTurn.
+func (d *Desk) Call(ctx context.Context, member, lease string, call llm.ToolCall) (text string, failed bool, err error) {
+	d.mu.Lock()
+	t := d.find(member, lease)
+	d.mu.Unlock()
+	if t == nil {
+		return "", false, ErrNoTurn
+	}
+	text, failed = t.q.Call(ctx, call)
+	return text, failed, nil
 }
 
 // Submit hands in the reply to a turn. A reply that breaks the contract is an *InputError; it may be handed in once more, and the

@@ -10,6 +10,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/member"
+	"kioku/llm"
 	"kioku/memory"
 )
 
@@ -82,8 +83,8 @@ func TestDeskCountsTokens(t *testing.T) {
 		in, out           int
 		wantIn, atMostAll int
 	}{
-		{"told", 4321, 99, 4321, 4321 + 99},
-		{"a lie", 1 << 40, 1 << 40, 0, 20_000},
+		{"told", 96_000, 99, 96_000, 96_000 + 99},
+		{"a lie", 1 << 40, 1 << 40, 0, 200_000},
 		{"negative", -5, -7, 0, 20_000},
 		{"not told", 0, 0, 0, 20_000},
 	} {
@@ -91,7 +92,10 @@ func TestDeskCountsTokens(t *testing.T) {
 			budget := openBudget(t, openRoot(t), council.Settings{}, nil)
 			desk, done := askRemoteWithin(t, t.Context(), budget)
 			turn := desk.Next("panda")
-			reply := member.RemoteReply{Text: []byte(ballot), TokensIn: tc.in, TokensOut: tc.out}
+			reply := member.RemoteReply{Text: []byte(ballot), Usage: llm.Usage{Input: tc.in, Output: tc.out}}
+			if tc.in > 0 {
+				reply.Usage.Dollars = 0.5
+			}
 			if err := desk.Submit("panda", turn.Lease, reply); err != nil {
 				t.Fatal(err)
 			}
@@ -100,11 +104,56 @@ func TestDeskCountsTokens(t *testing.T) {
 			if u := got.reply.Ballot.Usage; tc.wantIn != 0 && u.TokensIn != tc.wantIn || u.TokensIn+u.TokensOut != all || all < 100 || all > tc.atMostAll {
 				t.Errorf("%s: the ballot has cost %+v, the day %d", tc.name, u, all)
 			}
+			if cost := got.reply.Ballot.Usage.Cost; cost != reply.Usage.Dollars {
+				t.Errorf("%s: it has cost %v", tc.name, cost)
+			}
 			if got.reply.Ballot.Model != "qwen3" || got.reply.Family != "alibaba" {
 				t.Errorf("%s: %s of %s", tc.name, got.reply.Ballot.Model, got.reply.Family)
 			}
 		})
 	}
+}
+
+// A member elsewhere looks things up in its turn, as others do.
+func TestDeskCallsTools(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, err := member.New(member.Options{Settings: council.Settings{Members: []council.Member{{Name: "panda", Model: "remote"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := question()
+		q.Tools = []llm.Tool{{Name: "memory_search"}, {Name: "memory_append"}}
+		q.Call = func(_ context.Context, call llm.ToolCall) (string, bool) {
+			return "found by " + string(call.Input), false
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := m.Ask(t.Context(), q)
+			done <- err
+		}()
+		synctest.Wait()
+		turn := m.Desk().Next("panda")
+		if len(turn.Tools) != 1 || turn.Tools[0].Name != "memory_search" {
+			t.Errorf("offered: %+v", turn.Tools)
+		}
+		call := llm.ToolCall{Name: "memory_search", Input: []byte(`{"query":"heron"}`)}
+		if _, _, err := m.Desk().Call(t.Context(), "gorilla", turn.Lease, call); !errors.Is(err, member.ErrNoTurn) {
+			t.Errorf("gorilla calls a tool of panda's turn: %v", err)
+		}
+		if text, failed, err := m.Desk().Call(t.Context(), "panda", turn.Lease, call); err != nil || failed || !strings.Contains(text, "found by {") {
+			t.Errorf("%q, %v, %v", text, failed, err)
+		}
+		if text, failed, _ := m.Desk().Call(t.Context(), "panda", turn.Lease, llm.ToolCall{Name: "memory_append", Input: []byte("{}")}); !failed || !strings.Contains(text, "only read") {
+			t.Errorf("%q, %v", text, failed)
+		}
+		if err := m.Desk().Submit("panda", turn.Lease, member.RemoteReply{Text: []byte(ballot)}); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestDeskTakesABrokenReplyBackOnce(t *testing.T) {

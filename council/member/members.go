@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"kioku/agent/program"
 	"kioku/agent/prompt"
 	"kioku/council"
 	"kioku/internal/text"
@@ -94,7 +95,7 @@ func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) 
 	case c.Model == council.ModelEcho:
 		return seat{speaker: &modelSpeaker{&echo.Model{}}, family: council.ModelEcho}, nil
 	case c.Remote():
-		return seat{speaker: deskSpeaker{m.desk, c.ModelName()}, family: c.Family()}, nil
+		return seat{deskSpeaker{m.desk, c.ModelName()}, c.Family(), true, true}, nil
 	case model == nil:
 		return seat{}, fmt.Errorf("the model %q is not available: set it to %q or %q, or configure a model", c.Model, council.ModelEcho, council.ModelRemote)
 	}
@@ -145,9 +146,13 @@ func (m *Members) Ask(ctx context.Context, q Question) (reply Reply, err error) 
 	return t.run(ctx)
 }
 
-// Speak returns what a member says to a request, as it is.
-func (m *Members) Speak(ctx context.Context, member string, req llm.Request) (llm.Response, error) {
-	return m.seats[member].speak(ctx, Question{Member: member}, req)
+// Speak returns what a member says to a request, as it is. A program calls the tools of the request by call.
+func (m *Members) Speak(ctx context.Context, member string, req llm.Request, call program.Call) (llm.Response, error) {
+	s := m.seats[member]
+	if !s.looksUp || !s.alone {
+		req.Tools = nil
+	}
+	return s.speak(ctx, Question{Member: member, Call: call}, req)
 }
 
 // turn is one question to one member.
@@ -232,11 +237,14 @@ func (t *turn) Reserve(tokens int) (string, error) {
 	return t.budget.reserve(t.q.Member, t.q.Task.ID, tokens)
 }
 
-// Settle implements ask.Ledger. What a member elsewhere tells counts up to what was reserved, so that it cannot use up the day.
+// Settle implements ask.Ledger. What a member elsewhere tells counts up to the tokens of a task, so that it cannot use up the day.
 func (t *turn) Settle(id string, reserved int, u llm.Usage) {
-	if t.seat.remote() {
-		u.Input = min(u.Input, reserved)
-		u.Output = min(u.Output, reserved-u.Input)
+	if t.seat.remote() && t.budget != nil {
+		left := max(reserved, t.budget.set.MaxTokensPerTask)
+		for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output} {
+			*n = min(*n, left)
+			left -= *n
+		}
 	}
 	line := usageLine{ID: id, Node: t.q.Member, Task: t.q.Task.ID, Model: t.seat.model(), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead,
 		CacheWrite: u.CacheWrite, CallType: t.q.Phase}

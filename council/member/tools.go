@@ -22,8 +22,8 @@ const (
 // readTools are the tools that a member may have.
 var readTools = []string{"memory_search", "memory_get"}
 
-// offered returns the tools that a member gets: those that only read, if it is asked by a model of a provider, or by a program that takes
-// them. A member elsewhere has its own tools, and the scripted model needs none.
+// offered returns the tools that a member gets: those that only read, if it is asked by a model of a provider, elsewhere, or by a program
+// that takes them. The scripted model needs none.
 func (t *turn) offered() []llm.Tool {
 	if t.q.Call == nil || !t.seat.looksUp {
 		return nil

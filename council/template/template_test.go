@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,5 +108,56 @@ func TestFilesQuoteTheModel(t *testing.T) {
 	}
 	if _, err := template.Files("senate", template.Options{}); err == nil {
 		t.Error("a template that does not exist has files")
+	}
+}
+
+// The template has every setting of council.yaml: those that are comments count once their # is taken away.
+func TestTemplateHasEverySetting(t *testing.T) {
+	t.Parallel()
+	files, err := template.Files("soul", template.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := regexp.MustCompile(`(?m)^#( *(?:- )?[\w-]+:)`).ReplaceAll(files["council.yaml"], []byte("$1"))
+	decode(t, all)
+	var tree map[string]any
+	if err := yaml.Unmarshal(all, &tree); err != nil {
+		t.Fatal(err)
+	}
+	wantSettings(t, "", reflect.TypeFor[council.Settings](), tree)
+}
+
+// wantSettings fails for each key of a type that a tree of settings has nowhere.
+func wantSettings(t *testing.T, path string, of reflect.Type, trees ...any) {
+	t.Helper()
+	switch of.Kind() {
+	case reflect.Pointer:
+		wantSettings(t, path, of.Elem(), trees...)
+	case reflect.Slice, reflect.Map:
+		var inner []any
+		for _, tree := range trees {
+			switch at := tree.(type) {
+			case []any:
+				inner = append(inner, at...)
+			case map[string]any:
+				inner = append(inner, slices.Collect(maps.Values(at))...)
+			}
+		}
+		wantSettings(t, path, of.Elem(), inner...)
+	case reflect.Struct:
+		for field := range of.Fields() {
+			key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+			var inner []any
+			for _, tree := range trees {
+				if value, ok := tree.(map[string]any)[key]; ok {
+					inner = append(inner, value)
+				}
+			}
+			if len(inner) == 0 {
+				t.Errorf("council.yaml of the template does not name %s%s", path, key)
+				continue
+			}
+			wantSettings(t, path+key+".", field.Type, inner...)
+		}
 	}
 }

@@ -43,6 +43,16 @@ var paraphrases = map[string][][2]string{
 		{"FinalDraftの第2章を書き直す。", "FinalDraft第2章の書き直し"},
 		{"コーヒーはSTARBUCKSでしか飲まない。", "Starbucksのコーヒー"},
 		{"ＮＡＳのバックアップを毎週取る。", "NASのバックアップを毎週"},
+		{"iPhoneを買った。", "iPhoneの購入"},
+		{"iPadでeSIMとiCloudを設定した。", "iPadのeSIMとiCloudの設定"},
+		{"2FAを設定して、10GBの容量を足した。", "2FAの設定と10GBの追加"},
+		{"Windows11に更新した。", "Windows 11への更新"},
+		{"Windows 11に更新した。", "Windows11への更新"},
+		{"VSCodeでWiFiの設定を直した。", "VS CodeでWi-Fiの設定を直す"},
+		{"GPT4で三つの案を作った。", "GPT-4で3つの案を作成"},
+		{"ドイツとフランスへ旅行する。", "ドイツ・フランス旅行"},
+		{"おばさんに会った。", "叔母さんに会った"},
+		{"APIの設計を終えた。", "「API設計」の完了"},
 	},
 	"Chinese": {
 		{"今天用Unity做开发。", "Unity的开发工作"},
@@ -75,6 +85,9 @@ var paraphrases = map[string][][2]string{
 		{"要重写FinalDraft的第2章。", "重写FinalDraft第2章"},
 		{"只喝STARBUCKS的咖啡。", "Starbucks咖啡"},
 		{"每周给ＮＡＳ做备份。", "NAS的每周备份"},
+		{"买了iPhone。", "购买iPhone"},
+		{"下午三点去初中的同学聚会。", "下午3点的中学同学聚会"},
+		{"升级到Windows11了。", "升级到Windows 11"},
 	},
 	"Korean": {
 		{"오늘은 Unity로 개발을 했다.", "Unity의 개발"},
@@ -116,6 +129,12 @@ func TestParaphrasesWithAnInventedNameAreRefused(t *testing.T) {
 		{"今天用Unity做开发。", "用Unity和Blender做开发"},
 		{"오늘은 Unity로 개발을 했다.", "Unreal의 개발"},
 		{"次回、UnityのAnimator設計の続きを話しましょう。", "次回、UnityのShader設計の続きを話す"},
+		{"JavaScriptを書いた。", "Javaを書いた"},
+		{"iPhoneを買った。", "iPhoneとiPadの購入"},
+		{"Windows11に更新した。", "Windows 12への更新"},
+		{"ドイツへ旅行する。", "ドイツ・フランス旅行"},
+		{"三つの案を作った。", "4つの案を作成"},
+		{"Dann again we met.", "Anna met us again"},
 	} {
 		if got := loopOf(t, p[0], p[1]); len(got.Items) != 0 || got.Dropped[contract.ReasonInvented] != 1 {
 			t.Errorf("%q of %q: %+v", p[1], p[0], got)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -22,15 +23,24 @@ type wording struct {
 	input string
 	// numbers are the runs of digits of the input, without zeros before them, and terms its terms.
 	numbers, terms map[string]bool
+	// spelt are the words of the input, and two and three of them in a row as one: "vs code" is "vscode".
+	spelt map[string]bool
 	// months and weekdays of the dates of the input, in lower case.
 	calendar map[string]bool
 }
 
 // newWording prepares the words of an input.
 func newWording(whole string) *wording {
-	s := &wording{input: foldName(whole), numbers: map[string]bool{}, terms: vocab.Terms(whole), calendar: map[string]bool{}}
-	for _, n := range digits.FindAllString(s.input, -1) {
+	s := &wording{input: foldName(whole), numbers: map[string]bool{}, terms: vocab.Terms(whole), calendar: map[string]bool{}, spelt: map[string]bool{}}
+	for _, n := range append(digits.FindAllString(s.input, -1), spelledNumbers(s.input)...) {
 		s.numbers[plainNumber(n)] = true
+	}
+	all := partsOf(s.input)
+	for i := range all {
+		all.rows(i, i, func(row string) bool {
+			s.spelt[row] = true
+			return false
+		})
 	}
 	for _, day := range isoDate.FindAllString(s.input, -1) {
 		if t, err := time.Parse(time.DateOnly, day); err == nil {
@@ -55,12 +65,13 @@ var (
 	honoured = regexp.MustCompile(`([\p{Han}\p{Katakana}ー]{1,12})(?:さん|さま|氏|先生|ちゃん|くん|女士|小姐|老师|同学)`)
 	// foreign is a name of several parts in Katakana.
 	foreign = regexp.MustCompile(`[\p{Katakana}ー]+(?:[・＝][\p{Katakana}ー]+)+`)
-	// capitalised is a word with a capital letter, with what joins names.
-	capitalised = regexp.MustCompile(`\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{N}]+)*`)
+	// word is one of a script that has capital letters, with what joins names. Characters of other scripts end it.
+	word = regexp.MustCompile(`[\p{Ll}\p{Lu}\p{Lt}\p{M}\p{N}]+(?:['’-][\p{Ll}\p{Lu}\p{N}]+)*`)
 )
 
 // honouredWords are no names, but are said with an honorific.
-var honouredWords = []string{"皆", "客", "母", "父", "兄", "姉", "奥", "妹", "弟", "娘", "息子", "祖母", "祖父", "医者", "店員", "赤"}
+var honouredWords = strings.Fields(`皆 客 母 父 兄 姉 奥 妹 弟 娘 息子 祖母 祖父 叔母 伯母 叔父 伯父 義母 義父 孫 嫁 婿 隣 医者 店員 赤
+小学 中学 初中 高中 大学 同班 老 新 男 女`)
 
 // plainNumber returns a number without separators of thousands and zeros before it.
 func plainNumber(n string) string {
@@ -124,7 +135,7 @@ func (s *wording) inventedIdentifier(text string) string {
 	defer a.Release()
 	a.Add(text)
 	for _, id := range a.Identifiers() {
-		if digits.FindString(id) != id && !s.terms[id] && !hasName(s.input, foldName(id)) {
+		if digits.FindString(id) != id && !s.terms[id] && !hasName(s.input, foldName(id)) && !s.spells(partsOf(id), 0, len(id)) {
 			return id
 		}
 	}
@@ -134,7 +145,7 @@ func (s *wording) inventedIdentifier(text string) string {
 func (s *wording) inventedQuote(text string) string {
 	for _, m := range quotation.FindAllStringSubmatch(text, -1) {
 		phrase := strings.Join(m[1:], "")
-		if !strings.Contains(s.input, foldName(strings.TrimRight(phrase, ".,;:!?。、，！？ "))) {
+		if !strings.Contains(s.input, foldName(strings.TrimRight(phrase, ".,;:!?。、，！？ "))) && !s.hasTerms(phrase) {
 			return phrase
 		}
 	}
@@ -146,38 +157,112 @@ func (s *wording) inventedQuote(text string) string {
 // that end in one.
 func (s *wording) inventedName(text string) string {
 	for _, m := range honoured.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(honouredWords, m[1]) && !s.endsWithName(m[1]) {
+		plain := slices.ContainsFunc(honouredWords, func(w string) bool { return m[1] == w || len([]rune(w)) > 1 && strings.HasSuffix(m[1], w) })
+		if !plain && !s.endsWithName(m[1]) {
 			return m[0]
 		}
 	}
 	for _, name := range foreign.FindAllString(text, -1) {
-		if !strings.Contains(s.input, foldName(name)) {
-			return name
+		for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '・' || r == '＝' }) {
+			if !strings.Contains(s.input, foldName(part)) {
+				return name
+			}
 		}
 	}
-	german := analysis.Detect(text).Language() == analysis.German
-	for from := 0; ; {
-		at := capitalised.FindStringIndex(text[from:])
-		if at == nil {
-			return ""
+	german, parts := analysis.Detect(text).Language() == analysis.German, partsOf(text)
+	for _, at := range word.FindAllStringIndex(text, -1) {
+		w := text[at[0]:at[1]]
+		if strings.ContainsFunc(w, unicode.IsUpper) && !s.knowsWord(w, text[:at[0]], german) && !s.spells(parts, at[0], at[1]) {
+			return w
 		}
-		word := inOneScript(text[from+at[0] : from+at[1]])
-		if !s.knowsWord(word, text[:from+at[0]], german) {
-			return word
-		}
-		from += at[0] + len(word)
 	}
+	return ""
 }
 
-// inOneScript returns the beginning of a word up to the first letter of another script.
-func inOneScript(word string) string {
-	first, _ := utf8.DecodeRuneInString(word)
-	for at, r := range word {
-		if !sameScript(first, r) {
-			return word[:at]
+// part is a run of letters of a script that has capitals, or of digits.
+type part struct {
+	from, to int
+	text     string // folded
+	apart    bool   // more than a blank, a hyphen or an apostrophe is before it
+}
+
+type parts []part
+
+var (
+	partPattern = regexp.MustCompile(`[\p{Ll}\p{Lu}\p{Lt}\p{M}]+|\p{N}+`)
+	partsJoin   = regexp.MustCompile(`^[ '’‐-]?$`)
+)
+
+func partsOf(text string) parts {
+	var all parts
+	end := 0
+	for _, at := range partPattern.FindAllStringIndex(text, -1) {
+		all = append(all, part{at[0], at[1], foldName(text[at[0]:at[1]]), !partsJoin.MatchString(text[end:at[0]])})
+		end = at[1]
+	}
+	return all
+}
+
+// rows calls do with the rows of up to three parts that begin at first and have the part i, as one word, until it returns true.
+func (p parts) rows(first, i int, do func(row string) bool) bool {
+	row := ""
+	for n := first; n < min(first+3, len(p)) && (n == first || !p[n].apart); n++ {
+		if row += p[n].text; n >= i && do(row) {
+			return true
 		}
 	}
-	return word
+	return false
+}
+
+// spells reports whether the input has what stands in a part of a text, with blanks and hyphens in other places: Wi-Fi is WiFi, and
+// Windows 11 is Windows11.
+func (s *wording) spells(all parts, from, to int) bool {
+	known := false
+	for i, p := range all {
+		if p.from < from || p.to > to {
+			continue
+		}
+		known = false
+		for first := max(0, i-2); first <= i && !known; first++ {
+			known = all.rows(first, i, func(row string) bool { return s.spelt[row] })
+		}
+		if !known {
+			return false
+		}
+	}
+	return known
+}
+
+// Numbers in words, and in Chinese characters, which texts write with digits too.
+var (
+	numberWords = strings.Fields("one two three four five six seven eight nine ten eleven twelve")
+	hanNumber   = regexp.MustCompile(`[〇零一二两三四五六七八九十百]+`)
+	hanDigits   = map[rune]int{'〇': 0, '零': 0, '一': 1, '二': 2, '两': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
+	hanTens     = map[rune]int{'十': 10, '百': 100}
+)
+
+// spelledNumbers returns the numbers in a folded text that are written in words, with digits.
+func spelledNumbers(text string) (all []string) {
+	for i, w := range numberWords {
+		if hasName(text, w) {
+			all = append(all, strconv.Itoa(i+1))
+		}
+	}
+	for _, run := range hanNumber.FindAllString(text, -1) {
+		sum, digit, plain := 0, 0, ""
+		for _, r := range run {
+			if tens, ok := hanTens[r]; ok {
+				sum, digit, plain = sum+max(1, digit)*tens, 0, plain+"?"
+				continue
+			}
+			digit = hanDigits[r]
+			plain += strconv.Itoa(digit)
+		}
+		if all = append(all, strconv.Itoa(sum+digit)); !strings.Contains(plain, "?") {
+			all = append(all, plain) // 二〇二六
+		}
+	}
+	return all
 }
 
 // endsWithName reports whether the end of a run of characters, of at least two if it has as many, stands in the input: the characters

@@ -47,8 +47,15 @@ var common = analysis.WordSet(`
 	step steps part parts version versions release releases bug bugs issue issues error errors problem problems result results
 	content contents application applications app apps program programs command commands process container request response browser compiler parser
 	query schema template plugin framework engine network cluster host machine device kernel object interface organization organizations organisation
+	career likes dislikes personality relationship relationships hobby interest occupation employment birthday address phone email age
 	organisations company companies vendor vendors docs spec specs server service services client database backend frontend library module package function class method
-	mom dad mum mother father wife husband sister brother son daughter`)
+	mom dad mum mother father wife husband sister brother son daughter
+	gedächtnis erinnerung erinnerungen notiz notizen tagebuch wissen mémoire souvenirs carnet connaissances mémo mémos memoria memorias recuerdos
+	notas apuntes diario bitácora conocimiento conocimientos ricordi appunti conoscenza conoscenze promemoria memória memórias lembranças anotações
+	apontamentos diário caderno conhecimento conhecimentos память воспоминания заметки заметка записи дневник журнал знания пам'ять нотатки щоденник
+	geheugen herinneringen notities aantekeningen dagboek kennis pamięć wspomnienia notatki dziennik pamiętnik wiedza minne minnen anteckningar dagbok
+	kunskap hukommelse noter dagbog viden notater muisti muistiinpanot päiväkirja bellek hafıza anılar notlar günlük paměť poznámky deník jegyzetek
+	napló memorie amintiri notițe jurnal memori catatan knowledge memo memos notebook recollections remembrances`)
 
 // commonTitle reports whether a title is made of common words only.
 func commonTitle(title string) bool {
@@ -63,10 +70,17 @@ func commonTitle(title string) bool {
 
 func hasLetter(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) >= 0 }
 
+// hanDocument ends what only names the kind of a document, such as 記憶, 読書記録 and 工作日志.
+var hanDocument = text.NewRegexp(`(?:[記记]憶|记忆|[記记][録錄录事]|日[記记誌志報报]|知[識识]|[筆笔][記记]本?|覚書|手[帳帐記记]|[備备]忘[録錄录]?|[随雑杂札][記记]|回[憶忆])$` +
+	`|^(?:メモリー?|メモ帳?|ノート(?:ブック)?|ダイアリー|ジャーナル|ナレッジ|메모리?|메모장|기억|노트|일기장?|일지|지식|기록|수첩|비망록|저널|다이어리)$`)
+
 // hanCommon are words of two to four characters in places of names.
 var hanCommon = analysis.WordSet(`設定 概要 予定 決定 好み 習慣 約束 連絡 仕事 家族 健康 趣味 環境 会議 議事録 宿題 保留 旅行 食事 音楽 開発 技術 設計 教訓 目標 名前 役割 住所 電話
 	日程 状態 期限 担当 備考 注意 例 使用 使い方 方法 问题 問題 设置 概述 计划 决定 偏好 习惯 约定 联系 工作 家庭 环境 会议 旅游 饮食 音乐 开发 技术 设计 教训 目标 姓名 职位 地址
 	状态 期限 负责 备注 注意 示例 安装 用法 关于 简介 其他 其它 总结 记录 日志 待办 用户 助手 系统 客户 团队 大家 自己 今天 明天 昨天 上午 下午 晚上 周一 周二 周三 周四 周五 周六 周日
+	経歴 職歴 学歴 性格 関係 近況 基本 情報 生活 住居 所属 勤務 勤務先 日課 嗜好 好物 苦手 特技 資格 目的 進捗 課題 成果 計画 方針 感想 質問 回答 参考 資料 過去 現在 将来 人物 人間関係
+	经历 履历 学历 关系 近况 信息 爱好 喜好 口味 职业 进展 课题 成果 资料 过去 现在 将来 사람 인물 가족 친구 연락처 설정 개요 예정 결정 취향 습관 업무 직장 건강 취미 환경 회의 여행 음식 음악 개발
+	기술 목표 이름 주소 전화 경력 학력 성격 관계 생활 계획 프로필 프로젝트 회사
 	今日 明日 昨日 全員 全体 社内 社外 顧客 部長 課長 社長 店長 先生 先輩 同僚 友人 皆 母 父 兄 姉 弟 妹 妻 夫 息子 娘
 	コメント メモ タスク ユーザー プロジェクト システム サーバー データ テスト レビュー リリース ミーティング スケジュール メール ツール コード ファイル エラー バグ サービス クライアント チーム メンバー リスト ページ テーマ ルール`)
 
@@ -76,7 +90,7 @@ func isPersonName(name string) bool {
 		return false
 	}
 	if hanName.MatchString(name) {
-		return !hanCommon[name]
+		return !hanCommon[name] && !hanDocument.MatchString(name)
 	}
 	if !latinName.MatchString(name) || utf8.RuneCountInString(name) < 2 {
 		return false

@@ -246,3 +246,28 @@ func TestItemsUnderABareNameAreNotAboutTheOwner(t *testing.T) {
 		}
 	}
 }
+
+// A title that only names the kind of document is nobody, the nearest name wins, and the headings below a group are its people.
+func TestClaimsAreAboutTheNearestName(t *testing.T) {
+	t.Parallel()
+	for _, title := range []string{"記憶", "メモリー", "覚書", "日記", "知識", "ノート", "读书笔记", "记忆", "笔记", "知识", "메모", "기억", "Memory", "Knowledge", "Gedächtnis",
+		"Notizen", "Souvenirs", "Mémoire", "Recuerdos", "Ricordi", "Anotações", "Память", "Заметки", "Geheugen", "Pamięć", "常葉家"} {
+		for _, c := range []struct{ below, want string }{
+			{"## 山田太郎\n- 住所：東京\n\n## 常葉凛\n- 住所：京都\n", "山田太郎 lives_in 東京, 常葉凛 lives_in 京都"},
+			{"## 人\n### 常葉 凛\n- 住所：京都\n#### 経歴\n- 住所：大阪\n", "常葉 凛 lives_in 京都, 常葉 凛 lives_in 大阪"},
+			{"## Люди\n### Анна Климова\n- City: Perm\n", "Анна Климова lives_in Perm"},
+			{"## Dario\n- City: Porto\n### Career\n- Company: Acme\n", "Dario lives_in Porto, Dario works_at Acme"},
+		} {
+			if got := strings.Join(factsIn(t, newRules(t, rule.Options{}), note("MEMORY.md", "# "+title+"\n\n"+c.below)), ", "); got != c.want {
+				t.Errorf("%s: %s, want %s", title, got, c.want)
+			}
+		}
+		want := "USER lives_in Kobe"
+		if title == "常葉家" {
+			want = "常葉家 lives_in Kobe"
+		}
+		if got := strings.Join(factsIn(t, newRules(t, rule.Options{}), note("MEMORY.md", "# "+title+"\n- City: Kobe\n")), ", "); got != want {
+			t.Errorf("%s is taken for somebody: %s", title, got)
+		}
+	}
+}

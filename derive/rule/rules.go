@@ -12,7 +12,7 @@ import (
 )
 
 // Version is the number of these rules. Episodes that were read by rules of another version are read again.
-const Version = 6
+const Version = 7
 
 // maxEpisodeTokens is about how many tokens an episode of Markdown has at most, unless one line has more.
 const maxEpisodeTokens = 800

@@ -35,7 +35,7 @@ var groups = []struct {
 	kind  string
 	words *text.Regexp
 }{
-	{vocab.Person, text.NewRegexp(`^(?i:(?:key |my |our |important )?(?:people|persons?|contacts?|family|friends|colleagues|co-?workers|team ?members|stakeholders|relatives)|人物|関係者|連絡先|家族|友人|友達|メンバー|同僚|联系人|重要联系人|家人|朋友|同事|团队成员|聯絡人)$`)},
+	{vocab.Person, text.NewRegexp(`^(?i:(?:key |my |our |important )?(?:people|persons?|contacts?|family|friends|colleagues|co-?workers|team ?members|stakeholders|relatives|personen|leute|kontakte|familie|freunde|kollegen|personnes|gens|famille|amis|collègues|personas|gente|contactos|familia|amigos|persone|contatti|famiglia|amici|pessoas|contatos|família|люди|контакты|семья|друзья|коллеги)|人|人々|人物|人们|사람들?|인물|가족|친구|연락처|関係者|連絡先|家族|友人|友達|メンバー|同僚|联系人|重要联系人|家人|朋友|同事|团队成员|聯絡人)$`)},
 	{vocab.Project, text.NewRegexp(`^(?i:(?:active |current |my |our |open |past )?projects?|プロジェクト|案件|项目|專案)$`)},
 	{vocab.Org, text.NewRegexp(`^(?i:(?:key |our )?(?:companies|company|customers?|clients?|vendors?|organi[sz]ations?|orgs?)|会社|顧客|取引先|客户|公司|供应商)$`)},
 	{vocab.Place, text.NewRegexp(`^(?i:places?|locations|cities|場所|地点)$`)},
@@ -157,8 +157,8 @@ func (d *Document) headingSubject(headings string) headingSubject {
 			s = headingSubject{ref: memory.EntityRef{Type: s.group, Name: name}, aliases: aliases}
 		case aboutUser.MatchString(strings.Trim(title, " *_:：")) && d.longTerm:
 			s = headingSubject{ref: vocab.User()}
-		case d.longTerm && s.group == "" && s.ref == (memory.EntityRef{}) && isPersonName(name):
-			// It has the form of a name; of what, other notes tell.
+		case d.longTerm && s.group == "" && (s.ref == (memory.EntityRef{}) || s.ref.Type == vocab.Topic) && isPersonName(name):
+			// It has the form of a name; of what, other notes tell. The nearest one counts.
 			s = headingSubject{ref: memory.EntityRef{Type: vocab.Topic, Name: name}, aliases: aliases}
 		case s.group != "":
 			s = headingSubject{}

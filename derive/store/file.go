@@ -30,7 +30,7 @@ const (
 	// applicationID marks the file as Kioku's: "KioD" in ASCII. schemaVersion is incremented with every change of schema.sql; of a file of
 	// an older version, only the answers of models are kept.
 	applicationID = 0x4b696f44
-	schemaVersion = 3
+	schemaVersion = 4
 
 	// maxReaders is the maximum number of connections that read.
 	maxReaders = 8
@@ -229,7 +229,7 @@ func create(ctx context.Context, path string) error {
 	pages.AddTo(options)
 	db := sql.OpenDB(connector{dsn: uri(path, options), create: true})
 	// Only in the end there is a log, so that the first page of the file says what it is.
-	_, err = db.ExecContext(ctx, fmt.Sprintf("BEGIN; %s; INSERT INTO derived VALUES (''); PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; "+
+	_, err = db.ExecContext(ctx, fmt.Sprintf("BEGIN; %s; INSERT INTO derived (resolved_by) VALUES (''); PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; "+
 		"PRAGMA journal_mode = WAL", schemaSQL, applicationID, schemaVersion))
 	if err = errors.Join(err, db.Close()); err != nil {
 		return fmt.Errorf("make %s: %w", path, err)

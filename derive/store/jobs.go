@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 )
 
 // Park keeps a job for people, in place of one of its kind and key.
@@ -26,6 +27,14 @@ func (d *Store) Parked(ctx context.Context, limit int) (jobs []Job, err error) {
 		})
 	})
 	return jobs, err
+}
+
+// SetProblem keeps why the model was not reached and when it is asked again, for the status of other processes; an empty problem says that it
+// was reached.
+func (d *Store) SetProblem(ctx context.Context, problem string, nextTry time.Time) error {
+	return d.write(ctx, "keep the state of the model", func(t *txn) {
+		t.exec("UPDATE derived SET problem = ?1, next_try = ?2 WHERE problem <> ?1 OR next_try IS NOT ?2", problem, micros(nextTry))
+	})
 }
 
 // Unpark deletes a parked job; 0 is none.

@@ -6,7 +6,9 @@
 
 -- derived: one row about the whole file.
 CREATE TABLE derived (
-  resolved_by TEXT NOT NULL -- fingerprint of what has made the units, '' if none were made
+  resolved_by TEXT    NOT NULL, -- fingerprint of what has made the units, '' if none were made
+  problem     TEXT    NOT NULL DEFAULT '', -- why the model was not reached, '' if it was when it was last asked
+  next_try    INTEGER -- when it is asked again
 ) STRICT;
 
 -- sources: the files that episodes were cut from.

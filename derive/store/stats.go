@@ -25,6 +25,7 @@ func (d *Store) Stats(ctx context.Context, now time.Time) (s Stats, err error) {
 		s.Units, s.Entities = t.counts(countUnits), t.counts(countEntities)
 		s.Jobs, s.Dropped = t.counts("SELECT 'parked', count(*) FROM parked GROUP BY 1"), t.counts("SELECT reason, items FROM dropped")
 		s.DirtySlots = t.number("SELECT count(*) FROM dirty_slots WHERE kind <> 'entity'")
+		t.get("SELECT problem, next_try FROM derived", nil, &s.Problem, instant{&s.NextTry})
 		s.CachedAnswers = t.number("SELECT count(*) FROM llm_cache")
 		t.get(countUsage, []any{now.Format(time.DateOnly), now.Format(hourLayout)}, &s.TokensToday, &s.CallsToday, &s.CallsThisHour)
 	})

@@ -71,4 +71,7 @@ type Stats struct {
 	TokensToday, CallsToday, CallsThisHour, CachedAnswers int
 	// Dropped counts items of models that were rejected, by reason.
 	Dropped map[string]int
+	// Problem says why the model was not reached when it was last asked, and NextTry when it is asked again; empty if it was reached.
+	Problem string
+	NextTry time.Time
 }

@@ -86,6 +86,8 @@ type DeriveStatus struct {
 	Model string `json:"model,omitempty"`
 	// Problem says why the model does not derive now, and what to do; empty if nothing is wrong.
 	Problem string `json:"problem,omitempty"`
+	// NextTry is when the model is asked again by a daemon, if it is not asked now; kioku derive run asks it at once.
+	NextTry time.Time `json:"next_try,omitzero"`
 	// Episodes in the index; Pending wait for the rules, and Unextracted for the model. A file that is not cut into episodes as it is
 	// now is one of those that wait.
 	Episodes    int `json:"episodes"`

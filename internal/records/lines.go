@@ -26,13 +26,16 @@ type Lines struct {
 	Flush bool
 }
 
-// Append adds a value as a line. What a crash has left of a line before it ends there.
-func (l Lines) Append(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
+// Append adds values as lines, in one write. What a crash has left of a line before it ends there.
+func (l Lines) Append(values ...any) error {
+	var line []byte
+	for _, v := range values {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		line = append(append(line, data...), '\n')
 	}
-	line = append(line, '\n')
 	if err := l.Root.MkdirAll(path.Dir(l.Name), folderPerm); err != nil {
 		return err
 	}
@@ -116,10 +119,7 @@ const maxLines = 20 << 20
 // ReadLines reads the last n lines of a file; lines that are none of T are skipped. There are none if there is no file.
 func ReadLines[T any](root *os.Root, name string, n int) ([]T, error) {
 	data, err := ReadFile(root, name, maxLines)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var all []T

@@ -47,6 +47,9 @@ type withStatus struct {
 // Unwrap returns the error without its HTTP status.
 func (w withStatus) Unwrap() error { return w.error }
 
+// GRPCStatus returns the status of the error, so that a server passes it on as it is.
+func (w withStatus) GRPCStatus() *status.Status { return status.Convert(w.error) }
+
 // WithStatus returns an error that is answered with an HTTP status other than that of its code.
 func WithStatus(err error, status int) error { return withStatus{err, status} }
 

@@ -18,8 +18,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"kioku/internal/text"
 	"kioku/memory"
+	"kioku/server/httpapi"
 )
 
 const (
@@ -32,8 +36,9 @@ const (
 // as many in memory.
 const maxElements = 200_000
 
-// ErrNoJSON is wrapped by the error of a body that is not said to be JSON.
-var ErrNoJSON = errors.New("the body is no JSON; send the header Content-Type: " + jsonType + ", as curl --json does")
+// errNoJSON is the error of a body that is not said to be JSON.
+var errNoJSON = httpapi.WithStatus(
+	status.Error(codes.InvalidArgument, "the body is no JSON; send the header Content-Type: "+jsonType+", as curl --json does"), http.StatusUnsupportedMediaType)
 
 // problem returns the error of a part of a request.
 func problem(field, format string, args ...any) error {
@@ -90,7 +95,7 @@ func decodeBody(r *http.Request, in reflect.Value) error {
 	kind := r.Header.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(kind)
 	if kind != "" && (err != nil || media != jsonType) {
-		return ErrNoJSON
+		return errNoJSON
 	}
 	body, err := io.ReadAll(r.Body)
 	switch {
@@ -99,7 +104,7 @@ func decodeBody(r *http.Request, in reflect.Value) error {
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil
 	case kind == "":
-		return ErrNoJSON
+		return errNoJSON
 	case countElements(body) > maxElements:
 		return problem("body", "has more than %d elements; send less at a time", maxElements)
 	}

@@ -82,7 +82,10 @@ func serve(t *testing.T) http.Handler {
 		if errors.Is(err, memory.ErrNotFound) {
 			code = codes.NotFound
 		}
-		httpapi.WriteError(w, status.Error(code, err.Error()))
+		if _, ok := status.FromError(err); !ok {
+			err = status.Error(code, err.Error())
+		}
+		httpapi.WriteError(w, err)
 	}
 	op.Handler(mux, func(w http.ResponseWriter, r *http.Request, a op.About, in any, run func(context.Context) error) {
 		if _, ok := in.(*tagIn); !ok || a.Right == "" {
@@ -175,14 +178,19 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		{"POST", "/v1/tags/a", "application/json", `[1]`, "must be a JSON object"},
 		{"POST", "/v1/tags/a", "application/json", `{"agent":`, "is no JSON"},
 		{"POST", "/v1/tags/a", "application/json", `{} {}`, "more than one value"},
-		{"POST", "/v1/tags/a", "text/plain", `{}`, "send the header Content-Type"},
+		{"POST", "/v1/tags/a", "text/plain", `{}`, `"hint":"send the header Content-Type: application/json, as curl --json does"`},
+		{"POST", "/v1/tags/a", "", `{}`, `"code":"INVALID_ARGUMENT"`},
 		{"POST", "/v1/tags/a", "application/json", `{"kinds":[` + strings.Repeat(`"",`, 200_000) + `""]}`, "send less at a time"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, c.target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.kind)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), c.says) {
+		want := http.StatusBadRequest
+		if c.kind == "text/plain" || c.kind == "" && c.body != "" {
+			want = http.StatusUnsupportedMediaType
+		}
+		if w.Code != want || !strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s %s %.60s: %d %s, want %q", c.method, c.target, c.body, w.Code, w.Body, c.says)
 		}
 	}

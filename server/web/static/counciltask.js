@@ -29,6 +29,7 @@ function banners(d) {
 	return [
 		d.task.trust === "low" && h("p", { class: "notice warn" }, "No owner has written this task."),
 		all.length > 0 && h("div", { class: "notice warn", id: "degraded" }, h("strong", {}, "Degraded result"), h("ul", {}, all.map((text) => words("li", {}, text)))),
+		d.status.status === "discussing" && d.status.reason && h("p", { class: "notice" }, `Waits: ${clean(d.status.reason)}.`),
 		d.status.status === "stalled" && h("p", { class: "notice bad" }, `Stalled: ${clean(d.status.reason || "")}. A person has to decide.`),
 	];
 }

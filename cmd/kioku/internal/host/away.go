@@ -31,6 +31,8 @@ type Away struct {
 	Next   func(context.Context) (*member.RemoteTurn, error)
 	Renew  func(ctx context.Context, lease string) (time.Time, error)
 	Submit func(ctx context.Context, lease string, reply member.RemoteReply) error
+	// Call calls a tool of a turn.
+	Call func(ctx context.Context, lease string, call llm.ToolCall) (text string, failed bool)
 	// Tell is told in words of what happens.
 	Tell func(format string, args ...any)
 }
@@ -111,15 +113,14 @@ func (a Away) ask(ctx context.Context, m *member.Members, t member.RemoteTurn) e
 	var failed error
 	err := ask.Ask(ctx, ask.Question{
 		Request: llm.Request{System: t.System, CachedBytes: len(t.System), Messages: []llm.Message{{Role: llm.RoleUser, Text: t.Prompt}},
-			MaxTokens: t.MaxTokens, Schema: t.Schema, Unchecked: true},
+			MaxTokens: t.MaxTokens, Schema: t.Schema, Tools: t.Tools, Unchecked: true},
 		Call: func(ctx context.Context, req llm.Request) (llm.Response, error) {
-			resp, err := m.Speak(ctx, t.Member, req)
-			used := ask.Used(req, resp, err)
-			spent.Input, spent.Output = spent.Input+used.Input, spent.Output+used.Output
+			resp, err := m.Speak(ctx, t.Member, req, func(ctx context.Context, call llm.ToolCall) (string, bool) { return a.Call(ctx, t.Lease, call) })
+			spent = spent.Plus(ask.Used(req, resp, err))
 			return resp, err
 		},
 		Read: func(resp llm.Response) error {
-			err := a.Submit(ctx, t.Lease, member.RemoteReply{Text: []byte(resp.Message.Text), TokensIn: spent.Input, TokensOut: spent.Output})
+			err := a.Submit(ctx, t.Lease, member.RemoteReply{Text: []byte(resp.Message.Text), Usage: spent})
 			if _, refused := errors.AsType[*memory.InputError](err); refused {
 				return err
 			}
@@ -137,5 +138,5 @@ func (a Away) ask(ctx context.Context, m *member.Members, t member.RemoteTurn) e
 		return context.Cause(ctx)
 	}
 	reason := text.Shorten(text.OneLine(err.Error()), 500)
-	return errors.Join(err, a.Submit(ctx, t.Lease, member.RemoteReply{Failed: reason, TokensIn: spent.Input, TokensOut: spent.Output}))
+	return errors.Join(err, a.Submit(ctx, t.Lease, member.RemoteReply{Failed: reason, Usage: spent}))
 }

@@ -50,14 +50,19 @@ func CouncilFor(conf *config.Config, folder string, echo bool, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
-	f, err := councilfolder.Look(folder)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(f.Probe(), f.Close()); err != nil {
+	if err := ProbeCouncil(folder); err != nil {
 		return nil, err
 	}
 	return &CouncilOptions{Folder: filepath.Clean(folder), Settings: set, Conf: conf, Echo: echo, Log: log}, nil
+}
+
+// ProbeCouncil returns a *records.HeldError if another process runs the council of a folder.
+func ProbeCouncil(folder string) error {
+	f, err := councilfolder.Look(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Probe(), f.Close())
 }
 
 // Places returns the folders of the agents of the council that the settings give none.

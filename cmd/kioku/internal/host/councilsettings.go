@@ -8,11 +8,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"kioku/cmd/kioku/config"
 	"kioku/council"
+	"kioku/internal/text"
 )
 
 // CouncilFile is the name of the settings of a council in its folder.
@@ -69,7 +75,7 @@ func LoadCouncil(folder string) (council.Settings, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
-		return s, &config.Error{Where: path, Problem: err.Error()}
+		return s, &config.Error{Where: path, Problem: settingsProblem(data, err)}
 	}
 	if err := s.Validate(); err != nil {
 		return s, &config.Error{Where: path, Problem: err.Error()}
@@ -87,6 +93,74 @@ func LoadCouncil(folder string) (council.Settings, error) {
 		}
 	}
 	return s.WithDefaults(), nil
+}
+
+var (
+	// noSuchField and noDuration match errors of package yaml.
+	noSuchField = regexp.MustCompile(`^line (\d+): field (.+) not found in type \w+\.(\w+)$`)
+	noDuration  = regexp.MustCompile("^line (\\d+): cannot unmarshal !!\\w+ `(.*)` into time.Duration$")
+)
+
+// settingsProblem returns an error of council.yaml in words: which setting is meant, and what it may be.
+func settingsProblem(data []byte, err error) string {
+	wrong, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
+		return err.Error()
+	}
+	var root yaml.Node
+	_ = yaml.Unmarshal(data, &root) // which has been read before
+	problems := slices.Clone(wrong.Errors)
+	for i, problem := range problems {
+		if m := noDuration.FindStringSubmatch(problem); m != nil {
+			key := keyAt(&root, "", func(_, value *yaml.Node) bool { return strconv.Itoa(value.Line) == m[1] && value.Value == m[2] })
+			problems[i] = fmt.Sprintf("line %s: %s: write a time with its unit, such as 5s or 10m", m[1], key)
+		}
+		if m := noSuchField.FindStringSubmatch(problem); m != nil {
+			key := keyAt(&root, "", func(key, _ *yaml.Node) bool { return strconv.Itoa(key.Line) == m[1] && key.Value == m[2] })
+			known := fieldsOfType(reflect.TypeFor[council.Settings](), m[3])
+			slices.SortStableFunc(known, func(a, b string) int { return text.Distance(m[2], a) - text.Distance(m[2], b) })
+			problems[i] = fmt.Sprintf("line %s: %s: no such setting; there are %s", m[1], key, strings.Join(known, ", "))
+		}
+	}
+	return strings.Join(problems, "; ")
+}
+
+// keyAt returns the path of the first key of a tree that is meant, empty if there is none.
+func keyAt(n *yaml.Node, path string, meant func(key, value *yaml.Node) bool) string {
+	for i, child := range n.Content {
+		at := path
+		if n.Kind == yaml.MappingNode {
+			if i%2 == 0 {
+				continue
+			}
+			key := n.Content[i-1]
+			if at = strings.TrimPrefix(path+"."+key.Value, "."); meant(key, child) {
+				return at
+			}
+		}
+		if found := keyAt(child, at, meant); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// fieldsOfType returns the keys of the struct with a name among a type and those in it.
+func fieldsOfType(t reflect.Type, name string) (keys []string) {
+	for t.Kind() == reflect.Map || t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for f := range t.Fields() {
+		if t.Name() == name {
+			keys = append(keys, f.Tag.Get("yaml"))
+		} else if keys == nil {
+			keys = fieldsOfType(f.Type, name)
+		}
+	}
+	return keys
 }
 
 // readLimited reads a file of at most maxSettings bytes.

@@ -89,3 +89,40 @@ func TestNewKeyIsMadeOnce(t *testing.T) {
 		t.Errorf("a second key: %v", err)
 	}
 }
+
+// What council.yaml has wrong is said with the setting that is meant and with what it may be.
+func TestLoadCouncilSaysWhichSettingIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ more, want string }{
+		{"timeouts: {execution: 5}\n", "timeouts.execution: write a time with its unit, such as 5s or 10m"},
+		{"timeouts:\n  turn: soon\n", "timeouts.turn: write a time with its unit"},
+		{"actions: {up: {command: [a], timeout: 9}}\n", "actions.up.timeout: write a time with its unit"},
+		{"timeouts: {executoin: 5s}\n", "timeouts.executoin: no such setting; there are execution, "},
+		{"schedules: [{nam: x}]\n", "schedules.nam: no such setting; there are name, "},
+		{"timeout: 5s\n", "timeout: no such setting; there are timeouts, "},
+	} {
+		folder := filepath.Join(t.TempDir(), "council")
+		if _, err := template.Write(folder, "soul", template.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, host.CouncilFile)
+		base, err := os.ReadFile(path)
+		testkit.Must(t, err)
+		testkit.Must(t, os.WriteFile(path, append(base, tc.more...), 0o600))
+		if _, err := host.LoadCouncil(folder); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v, want %q", tc.more, err, tc.want)
+		}
+	}
+}
+
+// The folder of a worker says how kioku is this worker there, since a workspace may not name its agent.
+func TestWritePersonaSaysWhichAgentItIs(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	paths, err := host.WritePersona(folder, "talky")
+	testkit.Must(t, err)
+	readme, err := os.ReadFile(filepath.Join(folder, "workers", "talky", "README.md"))
+	if err != nil || len(paths) != 4 || !strings.Contains(string(readme), "kioku --agent talky prompt") {
+		t.Errorf("%q, %q, %v", paths, readme, err)
+	}
+}

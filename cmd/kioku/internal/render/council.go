@@ -76,8 +76,14 @@ func CouncilStep(d engine.Detail) string {
 			text += fmt.Sprintf(", %d of %d answered", n, len(st.Roster))
 		}
 	}
-	if len(d.Thinking) > 0 {
+	busy := st.Status == council.StatusExecuting || st.Status == council.StatusRemediating
+	switch {
+	case len(d.Thinking) > 0:
 		text += ": " + strings.Join(d.Thinking, ", ") + " thinking"
+	case busy:
+		text += ": the program runs"
+	case st.Status == "discussing" && st.Reason != "":
+		text += ": " + CleanLine(st.Reason)
 	}
 	return text
 }
@@ -90,6 +96,9 @@ func (p *Page) CouncilTask(d engine.Detail, all bool) {
 	p.Linef("%s", Bold(CleanLine(t.Title)))
 	p.Row("task", "%s, %s, %s priority, from %s", t.ID, t.Type, t.Priority, cmp.Or(t.Source, "a file"))
 	p.Row("status", "%s", councilState(st, decided(dec)))
+	if st.Status == "discussing" && st.Reason != "" {
+		p.Row("waits", "%s", CleanLine(st.Reason))
+	}
 	if all && t.Description != "" {
 		p.councilText("", t.Description)
 	}
@@ -225,6 +234,11 @@ func (p *Page) councilRounds(d engine.Detail) {
 		p.Linef("%s", Bold(fmt.Sprintf("Arbitration by %s: %s", a.DecidedBy, a.Decision)))
 		p.councilText("  ", a.Reasoning)
 	}
+	for _, t := range d.Failures {
+		p.Linef("")
+		p.Linef("%s", Bold(fmt.Sprintf("No %s by %s", t.Phase, t.Member)))
+		p.councilText("  ", CleanLine(t.Reason))
+	}
 	for _, c := range d.Comments {
 		p.Linef("")
 		p.Linef("%s  %s", Bold("Comment of "+authorName(c.Author)), Dim(when(c.CreatedAt)))
@@ -261,6 +275,9 @@ func (p *Page) councilNext(d engine.Detail) {
 	id := d.Task.ID
 	switch d.NeedsOwner {
 	case "":
+		if d.Status.Status == "failed" && decided(d.Decision) == council.Approved && !d.Archived {
+			p.Row("next", "kioku council approve %s tries it again; report %[1]s \"what was done\" if you have done it", id)
+		}
 	case "report":
 		p.Row("next", "when it is done: kioku council report %s \"what was done\"", id)
 	case "approval":

@@ -135,6 +135,9 @@ func (p *Page) deriveModel(st server.DeriveNow) {
 	if st.Problem != "" {
 		p.Row("problem", "%s", CleanLine(st.Problem))
 	}
+	if next := st.NextTry; !next.IsZero() {
+		p.Row("next try", "after %s by a daemon; kioku derive run asks at once", next.Local().Format("2006-01-02 15:04"))
+	}
 	if st.Model == "" {
 		p.Row("model", "none: by rules only; derive.llm.model names one")
 		return

@@ -23,6 +23,23 @@ func (e UsageError) Unwrap() error { return e.error }
 // Misuse returns a [UsageError].
 func Misuse(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
+// StoredError is an error that has come after a task of the council was stored: who tries again makes a second one.
+type StoredError struct {
+	ID string // of the task
+	error
+}
+
+// Error says where the task is.
+func (e StoredError) Error() string {
+	return fmt.Sprintf("task %s is stored; kioku council show %[1]s --follow tells what becomes of it (%v)", e.ID, e.error)
+}
+
+// Unwrap returns the error itself.
+func (e StoredError) Unwrap() error { return e.error }
+
+// Stored returns a [StoredError].
+func Stored(id string, err error) error { return StoredError{id, err} }
+
 // JoinedErrors returns the errors that were joined into err.
 func JoinedErrors(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -39,6 +56,9 @@ func Message(err error) string {
 	var usage UsageError
 	if errors.As(err, &usage) {
 		return usage.Error() + " (see kioku --help)"
+	}
+	if stored, ok := errors.AsType[StoredError](err); ok {
+		return stored.Error()
 	}
 	_, answered := errors.AsType[*op.Error](err)
 	switch {

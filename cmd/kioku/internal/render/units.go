@@ -45,7 +45,7 @@ func (p *Page) Units(units []memory.Unit) {
 		u := units[i]
 		said := CleanLine(u.Text)
 		if s := u.Summary; s != nil {
-			said = text.Shorten(CleanLine(s.Scope+" "+s.Key[:min(shortID, len(s.Key))]+": "+s.Text), maxSummary)
+			said = text.Shorten(CleanLine(s.Scope+" "+cmp.Or(s.Name, s.Key[:min(shortID, len(s.Key))])+": "+s.Text), maxSummary)
 		}
 		var line any = said + marks(u)
 		if past(u) {
@@ -144,7 +144,7 @@ func (p *Page) summary(u memory.Unit) {
 	if s.To != span {
 		span += " to " + s.To
 	}
-	p.field("about", strings.TrimSpace(s.Scope+" "+s.Key+"  "+span))
+	p.field("about", strings.TrimSpace(s.Scope+" "+cmp.Or(s.Name, s.Key)+"  "+span))
 	p.field("state", s.Relationship)
 	for _, e := range s.Events {
 		p.field("event", strings.TrimSpace(e.Why+"  "+places[e.EpisodeUID]))
@@ -154,7 +154,10 @@ func (p *Page) summary(u memory.Unit) {
 // evidence adds where a unit is from, with what stands there.
 func (p *Page) evidence(all []memory.Evidence) {
 	for _, e := range all {
-		about := []string{e.Speaker}
+		var about []string
+		if e.Speaker != "" {
+			about = append(about, e.Speaker)
+		}
 		if d := day(e.At); d != "" {
 			about = append(about, d)
 		}

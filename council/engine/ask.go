@@ -88,6 +88,9 @@ type asked struct {
 
 // askTurn asks a member. Its calls are counted across crashes.
 func (e *Engine) askTurn(ctx context.Context, a asked) error {
+	if err := ctx.Err(); err != nil { // a call that is given up at once would count
+		return err
+	}
 	var old council.Turn
 	if err := e.f.Read(a.turn, &old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -23,7 +23,7 @@ func TestDiscussionShowsTheFilesOfTheArticle(t *testing.T) {
 		w := newWorld(t, nil)
 		task := w.dir + "/council/discussions/task_1"
 		ctx, cancel := context.WithCancel(t.Context())
-		w.script.Answer = func(_ context.Context, q member.Question) (member.Reply, error, bool) {
+		w.script.Answer = func(turn context.Context, q member.Question) (member.Reply, error, bool) {
 			if q.Member != "cat" || q.Phase != member.PhaseOpinion {
 				return member.Reply{}, nil, false
 			}
@@ -31,7 +31,8 @@ func TestDiscussionShowsTheFilesOfTheArticle(t *testing.T) {
 				runtime.Gosched()
 			}
 			cancel()
-			return member.Reply{}, ctx.Err(), true
+			<-turn.Done() // the engine is closed meanwhile
+			return member.Reply{}, turn.Err(), true
 		}
 		if _, err := w.Submit(t.Context(), council.Task{ID: "task_1", Title: "Buy a kettle"}); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func (p *Past) Forget(ctx context.Context, paths, said []string) (remaining []st
 		if _, err := p.indexes().Remove(0, 0); err != nil {
 			return nil, fmt.Errorf("remove indexes of the past: %w", err)
 		}
-		if err := p.opt.Changes.Forget(ctx, paths, said); err != nil {
+		if err := p.opt.Changes.DropChanges(ctx, paths, said); err != nil {
 			return nil, err
 		}
 	}

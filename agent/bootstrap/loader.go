@@ -8,6 +8,7 @@ import (
 
 	"kioku/internal/files"
 	"kioku/internal/text"
+	"kioku/note/forgotten"
 )
 
 // Names of the files.
@@ -81,8 +82,9 @@ type File struct {
 
 // Loader reads the files of one workspace. Its methods may be called concurrently.
 type Loader struct {
-	opt   Options
-	cache *files.Cache
+	opt       Options
+	cache     *files.Cache
+	forgotten *forgotten.Reader
 }
 
 // Options of a Loader.
@@ -106,7 +108,7 @@ func New(opt Options) *Loader {
 	if opt.TotalMaxChars <= 0 {
 		opt.TotalMaxChars = defaultTotal
 	}
-	return &Loader{opt: opt, cache: files.NewCache(maxBytes)}
+	return &Loader{opt: opt, cache: files.NewCache(maxBytes), forgotten: forgotten.NewReader()}
 }
 
 // Load returns a File for each of Names, in that order, with the text for a prompt. group says that a session has more than
@@ -141,7 +143,8 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 // readFile returns a file with its whole text. Its path is empty if it is missing.
 func (l *Loader) readFile(dir, name string) File {
 	source, err := l.cache.Read(dir, name)
-	whole := string(text.StripMarks([]byte(source)))
+	gone, _ := l.forgotten.In(dir) // a file that cannot be read is told by the memory
+	whole := string(gone.Mask(text.StripMarks([]byte(source))))
 	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(whole), Whole: whole, RawChars: utf8.RuneCountInString(source)}
 	if err != nil {
 		f.Reason = files.Reason(err)

@@ -27,7 +27,9 @@ func (m *Memory) Forget(ctx context.Context, r memory.Forget) (done memory.Forgo
 	switch {
 	case r.Undo != "":
 		done.ID = r.Undo
-		err = m.writing(ctx, func() (bool, error) { return true, m.notes.UndoForget(ctx, r.Undo) })
+		err = m.writing(ctx, func() (bool, error) {
+			return true, errors.Join(m.notes.UndoForget(ctx, r.Undo), m.derived.ReadAgain(ctx))
+		})
 		return done, err
 	case len(r.Places) == 0 && strings.TrimSpace(r.Text) == "":
 		return done, &memory.InputError{Field: "text", Problem: "must say what to forget, or places must name it"}
@@ -193,6 +195,9 @@ func (m *Memory) forget(ctx context.Context, r memory.Forget) (memory.Forgotten,
 		return done, err
 	}
 	if err := m.notes.Forget(ctx, order); err != nil {
+		return done, err
+	}
+	if err := m.derived.ForgetSaid(ctx); err != nil {
 		return done, err
 	}
 	done.ID, done.Until = order.ID, m.opt.Now().Add(note.ForgetUndo).UTC().Truncate(time.Second)

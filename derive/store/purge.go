@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"os"
 	"strings"
 
 	"kioku/derive/vocab"
@@ -35,6 +37,46 @@ func (t *txn) purgeKey(key string) {
 	t.exec("DELETE FROM dropped WHERE reason LIKE 'unknown predicate %'") // the model's words
 	t.purgeAnswers(episodes)
 }
+
+// ForgetSaid purges what was derived from texts that say what people have had forgotten. No claim with such a quote is stored from then on.
+func (d *Store) ForgetSaid(ctx context.Context) error {
+	if !d.isThere() {
+		return nil
+	}
+	return d.write(ctx, "forget what was said", func(t *txn) {
+		keys := map[string]bool{}
+		t.each("SELECT key, quote, object FROM claims", nil, func(scan func(...any)) {
+			var key, quote, object string
+			scan(&key, &quote, &object)
+			if d.opt.Forgotten(quote) || d.opt.Forgotten(object) {
+				keys[key] = true
+			}
+		})
+		for key := range keys {
+			t.purgeKey(key)
+		}
+		if len(keys) > 0 {
+			t.rebuildUnitTerms()
+		}
+	})
+}
+
+// isThere reports whether anything was ever derived.
+func (d *Store) isThere() bool {
+	_, err := os.Stat(d.path)
+	return err == nil
+}
+
+// ReadAgain has all episodes read again, because what people have had forgotten holds again.
+func (d *Store) ReadAgain(ctx context.Context) error {
+	if !d.isThere() {
+		return nil
+	}
+	return d.write(ctx, "read episodes again", func(t *txn) { t.exec(readAgain) })
+}
+
+// readAgain: what was dropped is not known any more.
+const readAgain = "UPDATE payload_episode SET ruled = 0, read_by = '', forgotten = 0"
 
 // keysOf returns, as a JSON array, the key of what is forgotten and those under which claims have it whose subjects are merged into
 // another entity.

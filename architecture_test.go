@@ -55,7 +55,7 @@ var mayImport = map[string]string{
 	"store":                  "memory chunker embed indexer vectors atlas search search/analysis search/dates store/checksumvfs store/slab internal/text",
 	"history":                "memory chunker internal",
 	"note":                   "memory chunker search/analysis note/forgotten internal",
-	"note/forgotten":         "chunker search/analysis internal/files",
+	"note/forgotten":         "search/analysis internal/files internal/text",
 	".":                      "memory history note note/forgotten derive/store vectors chunker embed indexer search store store/slab internal atlas",
 	"client":                 "derive/unit memory server/op",
 	"agent":                  ". agent embed llm memory",

@@ -12,13 +12,13 @@ import (
 // budgets are the most lines of Go that rooms may have, without tests, what only tests import and what is generated, folders below them included unless they have
 // a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
 var budgets = map[string]int{
-	".":                 2_520,
-	"memory":            2_240, // with the JSON names of what is derived and of operations, by which the index, services and commands know it
-	"note":              2_580,
+	".":                 2_680, // forgets and corrects what is said
+	"memory":            2_330, // with forgetting, and with the JSON names of what is derived and of operations, by which the index, services and commands know it
+	"note":              3_020, // with note/forgotten: what people have had forgotten
 	"indexer":           4_470,
 	"chunker":           2_600,
 	"search":            5_350,
-	"search/analysis":   2_215,
+	"search/analysis":   2_230,
 	"search/dates":      2_100,
 	"store":             5_300,
 	"store/slab":        2_310,

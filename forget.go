@@ -73,6 +73,9 @@ func (m *Memory) sayings(ctx context.Context, what string) ([]memory.ForgottenPl
 					has++
 				}
 			}
+			if has == 0 && s.Heading {
+				continue
+			}
 			p.Weak = h.Weak || 2*has < len(asked)
 			if !slices.ContainsFunc(all, func(other scored) bool { return other.Place == p.Place }) {
 				all = append(all, scored{p, float64(has) + h.Score})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/chunker"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/note/forgotten"
 )
@@ -19,9 +19,10 @@ const ForgetUndo = 30 * 24 * time.Hour
 
 // Sentence is a sentence of a text, without the mark of a list before it and the marker behind it.
 type Sentence struct {
-	Line     int // from 1
-	From, To int // offsets
-	Text     string
+	Line     int    // from 1
+	From, To int    // offsets
+	Text     string // without white space around it
+	Heading  bool   // it is one, or in one
 }
 
 // listPrefix matches what is before the text of an item of a list, a quotation or a heading.
@@ -41,10 +42,10 @@ func Sentences(src []byte) (all []Sentence) {
 			raw = raw[:m[0]]
 		}
 		from += len(listPrefix.FindString(raw))
-		for _, s := range chunker.Sentences(raw[len(listPrefix.FindString(raw)):], len(raw)+1) {
+		for _, s := range text.Sentences(raw[len(listPrefix.FindString(raw)):], len(raw)+1) {
 			if text := strings.TrimSpace(s); text != "" {
 				start := from + strings.Index(s, text)
-				all = append(all, Sentence{Line: n + 1, From: start, To: start + len(text), Text: text})
+				all = append(all, Sentence{Line: n + 1, From: start, To: start + len(text), Text: text, Heading: line.Level > 0})
 			}
 			from += len(s)
 		}
@@ -57,7 +58,7 @@ func (s Sentence) Fingerprint() string { return fingerprint(s.Text)[:8] }
 
 // Forget is what is to be forgotten in a folder.
 type Forget struct {
-	ID string
+	ID string // see NewID
 	// Said are the sentences, and Paths the files of the folder that have some of them.
 	Said, Paths []string
 	// NewText takes the place of the first of them in the first of the files; empty for none.

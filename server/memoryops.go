@@ -51,6 +51,11 @@ type (
 		OfAgent
 		Revision string `json:"revision,omitempty"`
 	}
+	// ForgetNotes asks for something to be forgotten.
+	ForgetNotes struct {
+		OfAgent
+		memory.Forget
+	}
 	// ListNotes selects files of the index.
 	ListNotes struct {
 		OfAgent
@@ -123,6 +128,7 @@ type MemoryOps struct {
 	Append               op.Op[AppendNote, memory.Appended]
 	Update               op.Op[UpdateNote, memory.Updated]
 	Undo                 op.Op[UndoUpdate, memory.Updated]
+	Forget               op.Op[ForgetNotes, memory.Forgotten]
 	Revisions            op.Op[OfAgent, []memory.Revision]
 	List, ListByPost     op.Op[ListNotes, NoteList]
 	Links                op.Op[AgentPath, memory.Links]
@@ -195,6 +201,10 @@ func memoryOps(s *Server) MemoryOps {
 		Undo: op.New("undo", "POST /v1/notes:undo", RightWrite, "Takes an update back.",
 			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in UndoUpdate) (memory.Updated, error) {
 				return m.Undo(ctx, in.Revision)
+			})),
+		Forget: op.New("forget", "POST /v1/forget", RightWrite, "Finds the places that say something, forgets or corrects some of them, or takes that back.",
+			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in ForgetNotes) (memory.Forgotten, error) {
+				return m.Forget(ctx, in.Forget)
 			})),
 		Revisions: op.New("undo list", "GET /v1/revisions", rightAgent, "Lists the updates, the latest first. Long texts are cut.",
 			asksMemory(s, authorize, func(ctx context.Context, m Memory, in OfAgent) ([]memory.Revision, error) {

@@ -74,7 +74,7 @@ type claimWriter struct {
 	version   int
 	words     *vocab.Vocabulary
 	forgotten map[string]bool
-	says      func(text string) bool // what people have had forgotten
+	says      func(text string) bool     // what people have had forgotten
 	entities  map[memory.EntityRef]int64 // 0 for a name that is none
 	renamed   bool                       // an entity was inserted, is mentioned again, or has an alias that a person has written
 	dropped   map[string]int

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"kioku/chunker"
 	"kioku/internal/files"
+	"kioku/internal/text"
 	"kioku/search/analysis"
 )
 
@@ -45,7 +45,7 @@ type value struct {
 
 // Set is what people have had forgotten. Its methods may be called concurrently.
 type Set struct {
-	Stones []Stone
+	Stones []Stone // in the order of the file
 	values []value
 	// byWord has the values with a word, by the salt and the hash of the word.
 	byWord map[string]map[string][]int
@@ -142,12 +142,12 @@ func (f *Set) Says(sentence string) string {
 }
 
 // SaysAny is Says for the first sentence of a text that says something that was forgotten.
-func (f *Set) SaysAny(text string) (id, sentence string) {
+func (f *Set) SaysAny(said string) (id, sentence string) {
 	if f.Empty() {
 		return "", ""
 	}
-	for line := range strings.Lines(text) {
-		for _, s := range chunker.Sentences(line, len(line)+1) {
+	for line := range strings.Lines(said) {
+		for _, s := range text.Sentences(line, len(line)+1) {
 			if id := f.Says(s); id != "" {
 				return id, strings.TrimSpace(s)
 			}
@@ -158,16 +158,16 @@ func (f *Set) SaysAny(text string) (id, sentence string) {
 
 // Mask returns a text without the sentences that say what was forgotten. Lines keep their numbers. A text without such a sentence comes
 // back as it is.
-func (f *Set) Mask(text []byte) []byte {
-	if id, _ := f.SaysAny(string(text)); id == "" {
-		return text
+func (f *Set) Mask(src []byte) []byte {
+	if id, _ := f.SaysAny(string(src)); id == "" {
+		return src
 	}
 	var out bytes.Buffer
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(src)) {
 		body, end := strings.TrimRight(line, "\r\n"), ""
 		end = line[len(body):]
 		kept := ""
-		for _, s := range chunker.Sentences(body, len(body)+1) {
+		for _, s := range text.Sentences(body, len(body)+1) {
 			if f.Says(s) == "" {
 				kept += s
 			}

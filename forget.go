@@ -34,8 +34,7 @@ func (m *Memory) Forget(ctx context.Context, r memory.Forget) (done memory.Forgo
 	case len(r.Places) == 0 && strings.TrimSpace(r.Text) == "":
 		return done, &memory.InputError{Field: "text", Problem: "must say what to forget, or places must name it"}
 	case len(r.Places) == 0:
-		done.Places, err = m.sayings(ctx, r.Text)
-		return done, err
+		return m.sayings(ctx, r.Text)
 	}
 	err = m.writing(ctx, func() (bool, error) {
 		done, err = m.forget(ctx, r)
@@ -44,11 +43,12 @@ func (m *Memory) Forget(ctx context.Context, r memory.Forget) (done memory.Forgo
 	return done, err
 }
 
-// sayings returns the sentences of the notes that say something, best first.
-func (m *Memory) sayings(ctx context.Context, what string) ([]memory.ForgottenPlace, error) {
+// sayings returns the sentences of the notes that say something, best first, what was derived from it, and where older versions are kept.
+func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, error) {
+	done := memory.Forgotten{Places: []memory.ForgottenPlace{}}
 	found, err := m.Search(ctx, memory.Query{Text: what, MaxResults: maxForgetHits, Granularity: memory.GranularityPassage})
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	asked := analysis.ContentTerms(what)
 	type scored struct {
@@ -83,11 +83,21 @@ func (m *Memory) sayings(ctx context.Context, what string) ([]memory.ForgottenPl
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	places := make([]memory.ForgottenPlace, 0, len(all))
+	var paths, said []string
 	for _, s := range all[:min(len(all), maxForgetPlaces)] {
-		places = append(places, s.ForgottenPlace)
+		done.Places = append(done.Places, s.ForgottenPlace)
+		if !s.Weak {
+			paths, said = append(paths, s.Path), append(said, s.Text)
+		}
 	}
-	return places, nil
+	units, err := m.derived.SaidBy(ctx, said)
+	for _, text := range units {
+		done.Places = append(done.Places, memory.ForgottenPlace{Text: text, Kind: memory.PlaceDerived})
+	}
+	if err == nil && len(said) > 0 {
+		done.Remaining, err = m.past.Kept(ctx, paths, said)
+	}
+	return done, err
 }
 
 // withoutForgotten returns hits without what people have had forgotten. One of which nothing is left that the query asks for is no hit.

@@ -111,8 +111,12 @@ func (a *app) chosen(found memory.Forgotten, yes bool) (places []string, err err
 		a.Notice("nothing says that")
 		return nil, nil
 	}
+	derived := slices.IndexFunc(found.Places, func(p memory.ForgottenPlace) bool { return p.Place == "" }) // they are last, and go with their notes
+	if derived < 0 {
+		derived = len(found.Places)
+	}
 	if yes {
-		for _, p := range found.Places {
+		for _, p := range found.Places[:derived] {
 			if !p.Weak {
 				places = append(places, p.Place)
 			}
@@ -122,7 +126,12 @@ func (a *app) chosen(found memory.Forgotten, yes bool) (places []string, err err
 		}
 		return places, nil
 	}
-	if err := a.Write(found, func(p *render.Page) { showPlaces(p, found.Places, true) }); err != nil || a.JSON {
+	if err := a.Write(found, func(p *render.Page) {
+		showPlaces(p, found.Places, true)
+		for _, line := range found.Remaining {
+			p.Linef("    older versions: %s", line)
+		}
+	}); err != nil || a.JSON {
 		return nil, err
 	}
 	if in, ok := a.stdin.(*os.File); !ok || !render.IsTerminal(in) {
@@ -135,10 +144,10 @@ func (a *app) chosen(found memory.Forgotten, yes bool) (places []string, err err
 		switch {
 		case word == "all":
 			n = 0
-		case err != nil || n < 1 || n > len(found.Places):
-			return nil, render.Misuse("%q is no number from 1 to %d; nothing was forgotten", word, len(found.Places))
+		case err != nil || n < 1 || n > derived:
+			return nil, render.Misuse("%q is no number from 1 to %d; nothing was forgotten", word, derived)
 		}
-		for i, p := range found.Places {
+		for i, p := range found.Places[:derived] {
 			if (n == 0 || n == i+1) && !slices.Contains(places, p.Place) {
 				places = append(places, p.Place)
 			}
@@ -153,6 +162,10 @@ func (a *app) chosen(found memory.Forgotten, yes bool) (places []string, err err
 // showPlaces writes places, one a line.
 func showPlaces(p *render.Page, places []memory.ForgottenPlace, numbered bool) {
 	for i, place := range places {
+		if place.Kind == memory.PlaceDerived {
+			p.Linef("    derived: %s", render.CleanLine(place.Text))
+			continue
+		}
 		number, after := "", ""
 		if numbered {
 			number = fmt.Sprintf("%2d. ", i+1)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"kioku/derive/vocab"
@@ -59,6 +60,26 @@ func (d *Store) ForgetSaid(ctx context.Context) error {
 			t.rebuildUnitTerms()
 		}
 	})
+}
+
+// SaidBy returns the facts and loops that were derived from sentences, as people read them.
+func (d *Store) SaidBy(ctx context.Context, said []string) (units []string, err error) {
+	if !d.isThere() || len(said) == 0 {
+		return nil, nil
+	}
+	err = d.read(ctx, "find what was derived", func(t *txn) {
+		t.each(`SELECT DISTINCT coalesce(e.name, ''), c.predicate, c.object, c.quote FROM claims c LEFT JOIN entities e ON e.id = c.subject WHERE c.kind <> 'close'`, nil,
+			func(scan func(...any)) {
+				var subject, predicate, object, quote string
+				scan(&subject, &predicate, &object, &quote)
+				text := strings.TrimSpace(strings.Join([]string{subject, strings.ReplaceAll(predicate, "_", " "), object}, " "))
+				from := slices.ContainsFunc(said, func(s string) bool { return quote != "" && (strings.Contains(s, quote) || strings.Contains(quote, s)) })
+				if from && !slices.Contains(units, text) {
+					units = append(units, text)
+				}
+			})
+	})
+	return units, err
 }
 
 // isThere reports whether anything was ever derived.

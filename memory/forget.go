@@ -55,3 +55,26 @@ type Forgotten struct {
 	// Until is when it can no longer be taken back.
 	Until time.Time `json:"until,omitzero"`
 }
+
+// Untidy is an entry of MEMORY.md or USER.md that says what another one says, or the contrary.
+type Untidy struct {
+	// ID names it.
+	ID string `json:"id"`
+	// Kind is UntidyDuplicate or UntidyContradiction.
+	Kind string `json:"kind"`
+	// Path of the file, the line of the entry, from 1, and its text; it can go.
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	// OtherLine is the line of the entry that stays, and Other its text.
+	OtherLine int    `json:"other_line"`
+	Other     string `json:"other"`
+}
+
+// Kinds of untidy entries.
+const (
+	// UntidyDuplicate says the same as the other entry.
+	UntidyDuplicate = "duplicate"
+	// UntidyContradiction says another value of the same thing.
+	UntidyContradiction = "contradiction"
+)

@@ -246,3 +246,22 @@ func (m *Memory) sayingSame(ctx context.Context, same *forgotten.Set, places []m
 	slices.SortFunc(more, func(a, b memory.ForgottenPlace) int { return cmp.Or(cmp.Compare(a.Path, b.Path), a.Line-b.Line) })
 	return more, err
 }
+
+// Tidy returns the entries of MEMORY.md and USER.md that say what others say, or the contrary. Those that are accepted, by their ids, are
+// removed first. Nothing is ever changed that nobody has accepted.
+func (m *Memory) Tidy(ctx context.Context, accept []string) (done memory.Tidied, err error) {
+	if len(accept) > 0 {
+		err = m.writing(ctx, func() (bool, error) {
+			updates, err := m.notes.TidyUp(ctx, accept)
+			for _, u := range updates {
+				done.Revisions = append(done.Revisions, u.Revision)
+			}
+			return len(updates) > 0, err
+		})
+		if err != nil {
+			return done, err
+		}
+	}
+	done.Entries, err = inCall(m, func() ([]memory.Untidy, error) { return m.notes.Untidy(ctx) })
+	return done, err
+}

@@ -297,3 +297,30 @@ func TestForgetRefuses(t *testing.T) {
 		t.Error("a call that was given up has forgotten something")
 	}
 }
+
+// What is said twice is proposed, and only what is accepted goes; that can be undone.
+func TestTidyRemovesWhatIsAccepted(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n\n- Our releases are on Tuesdays.\n- Ines prefers tea.\n- Our releases are on Thursdays.\n- Ines prefers tea.\n"})
+	m := openMemory(t, Options{Workspace: ws})
+	found, err := m.Tidy(t.Context(), nil)
+	if err != nil || len(found.Entries) != 2 || found.Entries[0].Kind != memory.UntidyContradiction {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if text := read(t, ws, "MEMORY.md"); strings.Count(text, "tea") != 2 {
+		t.Errorf("a question has changed it: %s", text)
+	}
+	done, err := m.Tidy(t.Context(), []string{found.Entries[0].ID})
+	if err != nil || len(done.Entries) != 1 || len(done.Revisions) != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if diff := cmp.Diff("# Memory\n\n- Ines prefers tea.\n- Our releases are on Thursdays.\n- Ines prefers tea.\n", read(t, ws, "MEMORY.md")); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := m.Tidy(t.Context(), []string{found.Entries[0].ID}); err == nil {
+		t.Error("an entry that is gone is removed")
+	}
+	if _, err := m.Undo(t.Context(), done.Revisions[0]); err != nil || !strings.Contains(read(t, ws, "MEMORY.md"), "Tuesdays") {
+		t.Errorf("it is not brought back: %v", err)
+	}
+}

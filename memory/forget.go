@@ -78,3 +78,11 @@ const (
 	// UntidyContradiction says another value of the same thing.
 	UntidyContradiction = "contradiction"
 )
+
+// Tidied is what may be tidied, and what was.
+type Tidied struct {
+	// Entries that may be removed, in the order of the files.
+	Entries []Untidy `json:"entries"`
+	// Revisions of what was removed, for Undo.
+	Revisions []string `json:"revisions,omitempty"`
+}

@@ -1,7 +1,10 @@
 package note
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -161,4 +164,58 @@ func kindOf(words []string) (kind string) {
 		kind = k
 	}
 	return kind
+}
+
+// Untidy returns what may be tidied in MEMORY.md and USER.md; see Tidy.
+func (f *Folder) Untidy(ctx context.Context) (all []memory.Untidy, err error) {
+	all = []memory.Untidy{}
+	for _, name := range []string{longTermFile, userFile} {
+		src, err := f.read(name)
+		if errors.Is(err, memory.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Tidy(name, src)...)
+	}
+	return all, ctx.Err()
+}
+
+// TidyUp removes the entries with some ids of Untidy, one update a file, and returns the updates. It returns a *memory.InputError, and changes
+// nothing in that file, for an entry that was changed since.
+func (f *Folder) TidyUp(ctx context.Context, ids []string) (done []memory.Updated, err error) {
+	byFile := map[string][]string{}
+	for _, id := range ids {
+		name, _, _ := strings.Cut(id, "#")
+		byFile[name] = append(byFile[name], id)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byFile)) {
+		if name != longTermFile && name != userFile {
+			return done, &memory.InputError{Field: "accept", Problem: fmt.Sprintf("%.80q is no entry of %s or %s", byFile[name][0], longTermFile, userFile)}
+		}
+		u, err := f.edit(ctx, name, func(src []byte) (patch, change, error) {
+			out, left := src, slices.Clone(byFile[name])
+			all := Tidy(name, src)
+			slices.SortFunc(all, func(a, b memory.Untidy) int { return b.Line - a.Line })
+			for _, u := range all {
+				i := slices.Index(left, u.ID)
+				if i < 0 {
+					continue
+				}
+				left = slices.Delete(left, i, i+1)
+				from := offsetOf(src, u.Line-1)
+				out = removal(out, from, endOfLine(out, from)).apply(out)
+			}
+			if len(left) > 0 {
+				return patch{}, change{}, &memory.InputError{Field: "accept", Problem: fmt.Sprintf("%.80q was changed since; list the entries again", left[0])}
+			}
+			return narrow(patch{0, len(src), string(out)}, src), change{Reason: "tidied", Source: memory.NoteFromUser}, nil
+		})
+		if err != nil {
+			return done, err
+		}
+		done = append(done, u)
+	}
+	return done, nil
 }

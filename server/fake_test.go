@@ -128,6 +128,10 @@ func (f *fakeMemory) Update(ctx context.Context, u memory.Update) (memory.Update
 	return f.update(ctx, u)
 }
 
+func (f *fakeMemory) Tidy(context.Context, []string) (memory.Tidied, error) {
+	return memory.Tidied{Entries: []memory.Untidy{}}, nil
+}
+
 func (f *fakeMemory) Forget(context.Context, memory.Forget) (memory.Forgotten, error) {
 	return memory.Forgotten{Places: []memory.ForgottenPlace{}}, nil
 }

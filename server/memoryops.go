@@ -56,6 +56,11 @@ type (
 		OfAgent
 		memory.Forget
 	}
+	// TidyNotes asks what may be tidied, after it has removed what is accepted.
+	TidyNotes struct {
+		OfAgent
+		Accept []string `json:"accept,omitempty"`
+	}
 	// ListNotes selects files of the index.
 	ListNotes struct {
 		OfAgent
@@ -129,6 +134,7 @@ type MemoryOps struct {
 	Update               op.Op[UpdateNote, memory.Updated]
 	Undo                 op.Op[UndoUpdate, memory.Updated]
 	Forget               op.Op[ForgetNotes, memory.Forgotten]
+	Tidy                 op.Op[TidyNotes, memory.Tidied]
 	Revisions            op.Op[OfAgent, []memory.Revision]
 	List, ListByPost     op.Op[ListNotes, NoteList]
 	Links                op.Op[AgentPath, memory.Links]
@@ -205,6 +211,10 @@ func memoryOps(s *Server) MemoryOps {
 		Forget: op.New("forget", "POST /v1/forget", RightWrite, "Finds the places that say something, forgets or corrects some of them, or takes that back.",
 			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in ForgetNotes) (memory.Forgotten, error) {
 				return m.Forget(ctx, in.Forget)
+			})),
+		Tidy: op.New("tidy", "POST /v1/tidy", RightWrite, "Tells which entries of MEMORY.md say what others say, or the contrary, and removes those that are accepted.",
+			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in TidyNotes) (memory.Tidied, error) {
+				return m.Tidy(ctx, in.Accept)
 			})),
 		Revisions: op.New("undo list", "GET /v1/revisions", rightAgent, "Lists the updates, the latest first. Long texts are cut.",
 			asksMemory(s, authorize, func(ctx context.Context, m Memory, in OfAgent) ([]memory.Revision, error) {

@@ -56,7 +56,7 @@ var mayImport = map[string]string{
 	"history":                "memory chunker internal",
 	"note":                   "memory chunker search/analysis note/forgotten internal",
 	"note/forgotten":         "search/analysis internal/files internal/text",
-	".":                      "memory history note note/forgotten derive/store vectors chunker embed indexer search store store/slab internal atlas",
+	".":                      "memory history note note/forgotten search/analysis derive/store vectors chunker embed indexer search store store/slab internal atlas",
 	"client":                 "derive/unit memory server/op",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis derive/vocab note/forgotten internal",

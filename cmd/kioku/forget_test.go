@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,12 @@ func TestForgetReachesWhatIsDerived(t *testing.T) {
 	lists(false)
 	s.run("index", "--force")
 	lists(false)
+	s.must("backup", s.home+"/b.tar.gz")
+	elsewhere := s.home + "/elsewhere"
+	s.raw("restore", s.home+"/b.tar.gz", "--workspace", elsewhere, "--state", s.home+"/state2").wants(t, exitOK, "")
+	if text, err := os.ReadFile(elsewhere + "/.kioku-forgotten.jsonl"); err != nil || len(text) == 0 {
+		t.Errorf("a backup forgets what was forgotten: %v", err)
+	}
 	s.run("forget", "--undo", id).wants(t, exitOK, "was taken back")
 	lists(true)
 	s.run("forget").wants(t, exitUsage, "must say what to forget")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kioku/agent/standing"
 	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/note/forgotten"
@@ -71,6 +72,8 @@ type File struct {
 	// Whole is the text of the file without Kioku's marks, whose lines have the numbers of the file; empty if the session must not
 	// contain it.
 	Whole string `json:"-"`
+	// FromTool has the numbers of the lines of Whole that [standing.FromTool] finds.
+	FromTool map[int]bool `json:"-"`
 	// RawChars is the number of characters of the file, and InjectedChars that of Text, with the marker of a cut.
 	RawChars      int `json:"raw_chars"`
 	InjectedChars int `json:"injected_chars"`
@@ -132,7 +135,7 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 			f.Name = name
 		}
 		if why := Excluded(name, mode, group); why != "" && f.Path != "" {
-			f.Reason, f.Text, f.Whole = why, "", ""
+			f.Reason, f.Text, f.Whole, f.FromTool = why, "", "", nil
 		}
 		files = append(files, f)
 	}
@@ -145,7 +148,7 @@ func (l *Loader) readFile(dir, name string) File {
 	source, err := l.cache.Read(dir, name)
 	gone, _ := l.forgotten.In(dir) // a file that cannot be read is told by the memory
 	whole := string(gone.Mask(text.StripMarks([]byte(source))))
-	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(whole), Whole: whole, RawChars: utf8.RuneCountInString(source)}
+	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(whole), Whole: whole, RawChars: utf8.RuneCountInString(source), FromTool: standing.FromTool(source)}
 	if err != nil {
 		f.Reason = files.Reason(err)
 	} else if f.Text == "" {

@@ -110,6 +110,38 @@ func TestHookSessionStartTellsTheUsersNotesFromData(t *testing.T) {
 	}
 }
 
+// A session begins with at most five open loops that are overdue or due within two weeks, the first to be due first, with their places.
+func TestHookSessionStartShowsOpenLoopsThatAreDue(t *testing.T) {
+	t.Parallel()
+	day := func(n int) string { return time.Now().AddDate(0, 0, n).Format(time.DateOnly) }
+	note := "# Old\n\n## 09:00 - todo\n- [ ] Paint the shed\n- [x] Sell the car (due " + day(2) + ")\n- [ ] Book the hall (due " + day(40) + ")\n- [ ] Call the bank (due " + day(3) + ")\n- [ ] Send the deed (due " + day(-1) + ")\n"
+	s := newHookSandbox(t, map[string]string{"memory/" + day(-9) + ".md": note, "memory/" + day(-3) + ".md": "# x\n\nNothing new.\n", "memory/" + day(-2) + ".md": "# y\n\nRain.\n"})
+	start := func() string {
+		_, context := answered(t, s.hook("SessionStart", map[string]string{"source": "startup"}))
+		return context
+	}
+	if got := start(); strings.Contains(got, "deed") {
+		t.Errorf("with derivation off: %s", got)
+	}
+	s.must("config", "set", "derive.enabled", "true")
+	s.must("derive", "list", "--kind", "loop")
+	got := start()
+	deed, bank := strings.Index(got, "Send the deed (due "+day(-1)+")"), strings.Index(got, "Call the bank (due "+day(3)+")")
+	if deed < 0 || bank < deed || !strings.Contains(got, `"memory/`+day(-9)+`.md#L8"`) || !strings.Contains(got, `"kind":"loop"`) {
+		t.Errorf("not in order: %s", got)
+	}
+	for _, stray := range []string{"shed", "car", "hall"} {
+		if strings.Contains(got, stray) {
+			t.Errorf("%q is in %s", stray, got)
+		}
+	}
+	s.write("memory/"+day(-9)+".md", note+"- [ ] A1 (due "+day(1)+")\n- [ ] B2 (due "+day(1)+")\n- [ ] C3 (due "+day(1)+")\n- [ ] D4 (due "+day(1)+")\n")
+	s.must("derive", "list", "--kind", "loop")
+	if got := start(); strings.Count(got, `"kind":"loop"`) != 5 || strings.Contains(got, "the bank") {
+		t.Errorf("of six: %s", got)
+	}
+}
+
 // A session begins with MEMORY.md and the two latest daily notes.
 func TestHookSessionStartRecallsWhatIsAlwaysKnown(t *testing.T) {
 	t.Parallel()

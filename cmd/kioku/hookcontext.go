@@ -27,14 +27,14 @@ const (
 	startMemory, startNote = 4000, 1500
 )
 
-// startContext returns what the user keeps in MEMORY.md and USER.md, standing instructions and preferences, and the ends of the latest
-// daily notes in the frame that marks them as data, and the passages in all of them. It is empty if there are none.
+// startContext returns what the user keeps in MEMORY.md and USER.md, standing instructions and preferences, and the open loops that are due
+// and the ends of the latest daily notes in the frame that marks them as data, and the passages in all of them. It is empty if there are none.
 func (a *app) startContext(ctx context.Context, c *connect.Client, side *sidecar.Sidecar) (string, []agenthook.Passage, error) {
 	known, err := latestNotes(ctx, c)
 	if err != nil {
 		return "", nil, err
 	}
-	in := side.FrameInput(ctx, sidecar.Turn{Channel: hookChannel, Standing: true}, known)
+	in := side.FrameInput(ctx, sidecar.Turn{Channel: hookChannel, Standing: true}, slices.Concat(side.DueLoops(ctx), known))
 	in.Start = true
 	if !slices.ContainsFunc(in.Files, func(f bootstrap.File) bool { return f.Name == bootstrap.Memory && f.Path != "" }) {
 		// The memory is on another machine, which does not tell which notes a tool had a say in.

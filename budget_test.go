@@ -13,7 +13,7 @@ import (
 // a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
 var budgets = map[string]int{
 	".":                 2_710, // forgets and corrects what is said
-	"memory":            2_360, // with forgetting, and with the JSON names of what is derived and of operations, by which the index, services and commands know it
+	"memory":            2_380, // with what the user keeps, in prompts, with forgetting, and with the JSON names of what is derived and of operations, by which the index, services and commands know it
 	"note":              3_320, // forgets, tidies and merges notes
 	"indexer":           4_470,
 	"chunker":           2_600,

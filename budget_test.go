@@ -34,7 +34,7 @@ var budgets = map[string]int{
 	"derive/store":      3_690,
 	"council":           10_870, // on its way to 8,200; import of results, rebuild requests and logs, members elsewhere look things up, a person reports what a program could not do
 	"llm":               4_190,  // with ask, for council and derive
-	"server/web":        1_400,
+	"server/web":        1_450, // tells which views have something to show, and what notes are called
 }
 
 // Each room keeps to its figure.

@@ -1,5 +1,6 @@
 // Forget and correct: which places say something, which of them are meant, and taking it back.
 import { announce, api, clean, count, errorBox, h, noteHref, replace, words } from "/static/app.js";
+import { rendered } from "/static/snippet.js";
 
 const ask = (body) => api("forget", {}, { body });
 
@@ -23,15 +24,12 @@ export function changing(below, { correct = false, text = "", done, otherwise } 
 	}
 	function show(found) {
 		const all = (found.places || []).filter((p) => p.place), derived = (found.places || []).filter((p) => !p.place);
+		const sure = all.filter((p) => !p.weak), weak = all.filter((p) => p.weak);
 		if (!all.length) return replace(places, h("p", { role: "status" }, "Nothing says that."), otherwise);
 		const news = correct && h("label", {}, h("strong", {}, "What is true instead?"), h("input", { name: "new", required: true, autocomplete: "off", dir: "auto", placeholder: "A whole sentence" }));
 		const choice = h("form", { class: "stack", onsubmit: (event) => { event.preventDefault(); change(choice); } },
-			h("p", { role: "status" }, `${count(all.length, "place says", "places say")} this. Choose those that you mean:`),
-			h("ul", { class: "places" }, all.map((p) => h("li", {}, h("label", {},
-				h("input", { type: "checkbox", name: "place", value: p.place, checked: !p.weak }),
-				h("span", {}, words("span", { class: "words" }, p.text), " ",
-					p.kind === "other" && h("span", { class: "tag" }, "stays in its file, and is shown no more"), p.weak && h("span", { class: "tag warn" }, "perhaps"))),
-				words("a", { class: "path small", href: noteHref(p.path, p.line) }, `${p.path}:${p.line}`)))),
+			h("p", { role: "status" }, `${count(sure.length, "place says", "places say")} this. Choose those that you mean:`),
+			list(sure), weak.length > 0 && h("details", { open: !sure.length }, h("summary", { class: "small" }, `${count(weak.length, "place")} more that perhaps ${weak.length === 1 ? "says" : "say"} it`), list(weak)),
 			derived.length > 0 && h("div", { class: "small" }, h("p", {}, "What was drawn from them goes too:"), h("ul", { class: "dots" }, derived.map((p) => words("li", {}, p.text)))),
 			older(found.remaining),
 			news,
@@ -65,6 +63,14 @@ export function changing(below, { correct = false, text = "", done, otherwise } 
 	}
 	if (field.value) find();
 	else field.focus();
+}
+
+// list returns places with boxes; those that certainly say it are chosen.
+function list(places) {
+	return h("ul", { class: "places" }, places.map((p) => h("li", {}, h("label", {},
+		h("input", { type: "checkbox", name: "place", value: p.place, checked: !p.weak }),
+		h("span", {}, h("span", { class: "words" }, rendered(p.text)), p.kind === "other" && h("span", { class: "tag" }, "stays in its file, and is shown no more"))),
+		words("a", { class: "path small", href: noteHref(p.path, p.line) }, `${p.path}:${p.line}`))));
 }
 
 // older names the copies from before a change.

@@ -82,6 +82,17 @@ func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, er
 			}
 		}
 	}
+	same, err := m.sayingSame(ctx, forgotten.Of([]string{what}), nil) // a search shows one of several that say the same
+	if err != nil {
+		return done, err
+	}
+	for _, p := range same {
+		if i := slices.IndexFunc(all, func(other scored) bool { return other.Place == p.Place }); i < 0 && m.notes.Forgotten().Says(p.Text) == "" {
+			all = append(all, scored{p, float64(len(asked)) + 1})
+		} else if i >= 0 {
+			all[i].Weak = false
+		}
+	}
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	var paths, said []string
 	for _, s := range all[:min(len(all), maxForgetPlaces)] {

@@ -265,6 +265,27 @@ func TestForgetIsTakenBack(t *testing.T) {
 	}
 }
 
+// Every sentence with the words that are asked for is certain, also those that a search leaves out because others say the same.
+func TestForgetFindsAllThatSayIt(t *testing.T) {
+	t.Parallel()
+	ws, _ := gate(t)
+	m := openMemory(t, Options{Workspace: ws})
+	syncWhole(t, m)
+	found, err := m.Forget(t.Context(), memory.Forget{Text: "The gate code is 4711."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	certain := 0
+	for _, p := range found.Places {
+		if !p.Weak && strings.Contains(p.Text, "4711") {
+			certain++
+		}
+	}
+	if certain != 3 {
+		t.Errorf("%d are certain: %+v", certain, found.Places)
+	}
+}
+
 // Bad requests change nothing.
 func TestForgetRefuses(t *testing.T) {
 	t.Parallel()

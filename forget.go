@@ -97,7 +97,7 @@ func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, er
 	var paths, said []string
 	for _, s := range all[:min(len(all), maxForgetPlaces)] {
 		done.Places = append(done.Places, s.ForgottenPlace)
-		if !s.Weak {
+		if !s.Weak && s.Kind == memory.PlaceNote {
 			paths, said = append(paths, s.Path), append(said, s.Text)
 		}
 	}

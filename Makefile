@@ -70,9 +70,9 @@ uninstall:
 # The files of an installation under ROOT. UNIT_BIN is the folder of kioku that the systemd unit names.
 .PHONY: tree
 tree:
-	install -D -m 755 '$(BINARY)' '$(ROOT)/bin/kioku'
-	install -d '$(ROOT)/share/systemd/user' '$(ROOT)/share/bash-completion/completions' \
+	install -d '$(ROOT)/bin' '$(ROOT)/share/systemd/user' '$(ROOT)/share/bash-completion/completions' \
 		'$(ROOT)/share/zsh/site-functions' '$(ROOT)/share/fish/vendor_completions.d'
+	install -m 755 '$(BINARY)' '$(ROOT)/bin/kioku'
 	sed 's|%h/.local/bin|$(UNIT_BIN)|' docs/kioku.service >'$(ROOT)/share/systemd/user/kioku.service'
 	install -m 644 docs/kioku.socket '$(ROOT)/share/systemd/user/kioku.socket'
 	bin/kioku man '$(ROOT)/share/man/man1'
@@ -82,18 +82,20 @@ tree:
 
 # What dist and deb are made for: this machine, and arm64 if its compiler is there (Debian: gcc-aarch64-linux-gnu).
 DIST_ARCHS := $(sort $(shell $(GO) env GOARCH) $(if $(shell command -v aarch64-linux-gnu-gcc),arm64))
-# Dates in archives, so that equal sources make equal archives.
+# Dates in packages, so that equal sources make equal packages.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 export SOURCE_DATE_EPOCH
+# The name of the wheel on PyPI, and the repository of the release, for the formula.
+PYPI   ?= kioku-cli
+GITHUB ?= OWNER/kioku
 
-## dist: archives of the static binary and their checksums in bin/dist
-dist: build $(DIST_ARCHS:%=bin/dist/kioku-$(VERSION)-linux-%.tar.gz)
-	cd bin/dist && sha256sum kioku-'$(VERSION)'-linux-*.tar.gz >SHA256SUMS && cat SHA256SUMS
-
-bin/dist/kioku-$(VERSION)-linux-%.tar.gz: bin/linux-%/kioku
-	mkdir -p bin/dist
-	tar --create --gzip --file '$@' --sort name --mtime '@$(SOURCE_DATE_EPOCH)' --owner 0 --group 0 --numeric-owner \
-		--transform 's|^\(bin/linux-[^/]*/\)\?|kioku-$(VERSION)/|' bin/linux-$*/kioku README.md CHANGELOG.md LICENSE docs
+## dist: what a release has (docs/release.md) in bin/dist, and nothing else there
+dist: build $(DIST_ARCHS:%=bin/linux-%/kioku)
+	rm -rf bin/dist && mkdir -p bin/dist
+	git archive --format tar --prefix 'kioku-$(VERSION)/' HEAD | gzip -9n >'bin/dist/kioku-$(VERSION)-source.tar.gz'
+	$(GO) run ./packaging -version '$(VERSION)' -pypi '$(PYPI)' -github '$(GITHUB)' $(foreach arch,$(DIST_ARCHS),$(arch)=bin/linux-$(arch)/kioku)
+	$(MAKE) --no-print-directory $(DIST_ARCHS:%=deb-%)
+	cd bin/dist && sha256sum * >SHA256SUMS && cat SHA256SUMS
 
 .PRECIOUS: bin/linux-%/kioku
 .PHONY: FORCE
@@ -101,10 +103,14 @@ bin/linux-%/kioku: FORCE
 	GOARCH=$* $(if $(filter-out $(shell $(GO) env GOHOSTARCH),$*),CC=aarch64-linux-gnu-gcc) $(MAKE) --no-print-directory static OUT='$@'
 
 ## deb: Debian packages in bin/dist
-deb: build $(DIST_ARCHS:%=deb-%)
-deb-%: bin/linux-%/kioku
-	rm -rf bin/linux-$*/root && $(MAKE) --no-print-directory tree ROOT=bin/linux-$*/root BINARY='$<' UNIT_BIN=/usr/bin
-	install -D -m 644 LICENSE bin/linux-$*/root/share/doc/kioku/copyright
+deb: build $(DIST_ARCHS:%=bin/linux-%/kioku)
+	$(MAKE) --no-print-directory $(DIST_ARCHS:%=deb-%)
+
+# The Debian package of the binary that is there. The files of the package have the dates of its tree.
+deb-%:
+	rm -rf bin/linux-$*/root && $(MAKE) --no-print-directory tree ROOT=bin/linux-$*/root BINARY=bin/linux-$*/kioku UNIT_BIN=/usr/bin
+	install -d bin/linux-$*/root/share/doc/kioku && install -m 644 LICENSE bin/linux-$*/root/share/doc/kioku/copyright
+	find bin/linux-$*/root -exec touch --no-dereference --date '@$(SOURCE_DATE_EPOCH)' {} +
 	mkdir -p bin/dist
 	ARCH=$* VERSION='$(patsubst v%,%,$(if $(filter v%,$(VERSION)),$(VERSION),0.0.0+$(VERSION)))' ROOT=bin/linux-$*/root \
 		CGO_ENABLED=0 GOFLAGS= $(GO) run $(NFPM) package --packager deb --target bin/dist/

@@ -149,7 +149,7 @@ func recalls(all []prompt.Memory, agent, id string) bool {
 	return false
 }
 
-// Each test that the tables of the articles name exists; nearly each row names one, and at most three statements hold in part.
+// Each test that the tables of the articles and of docs/trust.md name exists; nearly each row names one, and at most three statements hold in part.
 func TestCouncilTableNamesRealTests(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("council/articles.md")
@@ -175,6 +175,15 @@ func TestCouncilTableNamesRealTests(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	trust, err := os.ReadFile("docs/trust.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range testName.FindAllString(string(trust), -1) {
+		if !tests[strings.Trim(name, "`")] {
+			t.Errorf("docs/trust.md: there is no %s", name)
+		}
 	}
 	rows := 0
 	for line := range strings.Lines(string(table)) {

@@ -45,7 +45,7 @@ func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 	if err != nil {
 		return memory.Excerpt{}, err
 	}
-	return req.Excerpt(text), ctx.Err()
+	return req.Excerpt(string(m.notes.Forgotten().Mask([]byte(text)))), ctx.Err()
 }
 
 // cited returns the lines that a citation names, with the path of the file: that of the first reading that is a file, else of the note
@@ -224,6 +224,9 @@ func (m *Memory) ReadSource(ctx context.Context, path string) (memory.SourceFile
 		return memory.SourceFile{}, fmt.Errorf("read %s: %w: it has changed since it was indexed", path, memory.ErrConflict)
 	}
 	indexed.Data, indexed.SHA256 = src.Data, src.SHA256
+	if !memory.IsTranscript(indexed.Source) { // whose lines are no text
+		indexed.Data = m.notes.Forgotten().Mask(src.Data)
+	}
 	return indexed, ctx.Err()
 }
 

@@ -148,7 +148,8 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	if err != nil {
 		return m.unlock(err)
 	}
-	m.derived = derived.New(derived.Path(m.opt.StateDir, m.opt.Agent), path, derived.Options{ReadOnly: m.opt.Mode != Own, Now: m.opt.Now, Log: m.log})
+	m.derived = derived.New(derived.Path(m.opt.StateDir, m.opt.Agent), path, derived.Options{ReadOnly: m.opt.Mode != Own, Now: m.opt.Now, Log: m.log,
+		Forgotten: func(text string) bool { id, _ := m.notes.Forgotten().SaysAny(text); return id != "" }})
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		Cache: m.cache, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Recipe: m.spaces.recipeOf,
 		Adopt: m.derived.Adopt, Replaced: func() { m.catchUp(context.Background()) }})

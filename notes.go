@@ -214,7 +214,11 @@ func (m *Memory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChang
 
 // Show returns a note as it was; see history.Past.Show.
 func (m *Memory) Show(ctx context.Context, name string, at memory.Moment, ceiling *memory.Sensitivity) (memory.PastFile, error) {
-	return inCall(m, func() (memory.PastFile, error) { return m.past.Show(ctx, name, at, ceiling) })
+	return inCall(m, func() (memory.PastFile, error) {
+		f, err := m.past.Show(ctx, name, at, ceiling)
+		f.Text = string(m.notes.Forgotten().Mask([]byte(f.Text)))
+		return f, err
+	})
 }
 
 // Diff returns what two versions of the notes differ in; see history.Past.Diff.
@@ -229,7 +233,11 @@ func (m *Memory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, err
 
 // SearchPast answers a query from the notes as they were in a version; see history.Past.Search.
 func (m *Memory) SearchPast(ctx context.Context, q memory.Query, at memory.Moment) (memory.PastAnswer, error) {
-	return inCall(m, func() (memory.PastAnswer, error) { return m.past.Search(ctx, q, at) })
+	return inCall(m, func() (memory.PastAnswer, error) {
+		a, err := m.past.Search(ctx, q, at)
+		a.Hits = m.withoutForgotten(a.Hits, q.Text)
+		return a, err
+	})
 }
 
 // ForgetPast removes what is kept of a text, and names what it cannot remove; see history.Past.Forget.

@@ -43,6 +43,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	if err != nil {
 		return memory.Answer{}, err
 	}
+	found.Hits = m.withoutForgotten(found.Hits, q.Text)
 	stats.Repair = m.store.Repair()
 	state := m.indexer.SyncState()
 	// What was indexed during the search is missing in its answer.
@@ -124,6 +125,7 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 		path, line = cited, cmp.Or(line, from, 1)
 	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
+	ex.Answer.Hits = m.withoutForgotten(ex.Answer.Hits, q.Text)
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
 	if err == nil && path != "" {
 		ex.Links, err = m.fileLinks(ctx, path)

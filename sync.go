@@ -284,6 +284,9 @@ func (m *Memory) afterSync(ctx context.Context, ended time.Time) error {
 	if err == nil {
 		err = m.evict(ctx)
 	}
+	if err == nil {
+		err = m.notes.DropForgotten(ctx)
+	}
 	if err == nil && m.opt.Episodes == nil { // else derivation does so when it works
 		err = m.derived.Sweep(ctx)
 	}

@@ -41,18 +41,72 @@ const indexedSample = 9
 
 // views are the paths of all views, and one of each kind of page besides them.
 var views = []string{"/", "/search?q=walnuts", "/search?q=nothingatall", "/search", "/notes", "/notes?find=zzz", "/notes?skipped=1", "/note?path=people/Lena.md&q=walnuts&lines=7-7",
-	"/note?path=travel/Kyoto.md", "/note?path=odd/attack.md", "/note?path=odd/rtl.md&view=raw", "/live", "/timeline", "/map", "/turns", "/known", "/nothing"}
+	"/note?path=travel/Kyoto.md", "/note?path=odd/attack.md", "/note?path=odd/rtl.md&view=raw", "/live", "/state", "/timeline", "/map", "/turns", "/known", "/nothing"}
 
 // expectStatus lets a tab have the console message that Chromium writes for an answer that is an error.
 func (b *tab) expectStatus(code int) { b.expect(fmt.Sprintf("status of %d", code)) }
 
-// (a) The overview shows what the memory has, what was skipped and why, and a year of notes.
+// Home is a search field with what was remembered today and the last notes, called by their names; a newcomer has four tabs.
+func TestHome(t *testing.T) {
+	t.Parallel()
+	d := serve(t, sample).indexed(t, indexedSample)
+	d.post(t, "/v1/notes", `{"text": "The **ferry** leaves from [pier 4](https://pier.example)."}`)
+	d.indexed(t, indexedSample+1)
+	b := newTab(t, d).open("/")
+	b.wait(`document.querySelector(".home .newest a") && document.querySelector("#q")`)
+	b.wantText("Remembered today", "The ferry leaves from pier 4.", "Last notes", "Tue, 3 Nov 2026")
+	if got := eval[string](b, `[...document.querySelectorAll(".views a")].map(a => a.textContent).join()`); got != "Search,Notes,Map,Time" {
+		t.Errorf("the tabs are %s", got)
+	}
+	b.click("#q")
+	b.keys("walnuts")
+	b.wait(`document.querySelectorAll(".result").length > 0 && !document.querySelector(".home")`)
+	if got := eval[string](b, `[...document.querySelectorAll(".result-link")].map(a => a.textContent).join()`); !strings.Contains(got, "Lena Okafor") || !strings.Contains(got, "Memory") {
+		t.Errorf("the results are called %s", got)
+	}
+	if got := eval[string](b, `[...document.querySelectorAll(".snippet")].map(a => a.innerText).join()`); strings.ContainsAny(got, "#[|") || strings.Contains(got, "tags:") {
+		t.Errorf("snippets have the signs of Markdown, or front matter: %s", got)
+	}
+}
+
+// What a result says is forgotten where it is said, after a preview, and comes back by Undo; a correction takes its place.
+func TestForgetAndCorrect(t *testing.T) {
+	t.Parallel()
+	d := serve(t, sample).indexed(t, indexedSample)
+	b := newTab(t, d).open("/search?q=alarm+code")
+	b.wait(`document.querySelector(".result .acts")`)
+	b.click(".result .acts button:last-child")
+	b.wait(`document.querySelector(".places input:checked")`)
+	b.wantText("The alarm code is with Marek.", "MEMORY.md:4")
+	b.click(".changing .danger")
+	b.wait(`document.activeElement.textContent === "Undo"`)
+	if got := d.get(t, "/v1/notes/MEMORY.md"); strings.Contains(got, "Marek") {
+		t.Errorf("the note still says it: %s", got)
+	}
+	b.keys(kb.Enter)
+	b.wait(`document.querySelector("main").innerText.includes("Taken back")`)
+	if got := d.get(t, "/v1/notes/MEMORY.md"); !strings.Contains(got, "Marek") {
+		t.Errorf("the note does not say it again: %s", got)
+	}
+	b.open("/note?path=MEMORY.md")
+	b.click("#correct")
+	b.wait(`document.activeElement.name === "what"`)
+	b.keys("The alarm code is with Marek." + kb.Enter)
+	b.wait(`document.activeElement.name === "new"`)
+	b.keys("The alarm code is with Lena." + kb.Enter)
+	b.wait(`document.activeElement.textContent === "Undo"`)
+	if got := d.get(t, "/v1/notes/MEMORY.md"); !strings.Contains(got, "code is with Lena.") || strings.Contains(got, "Marek") {
+		t.Errorf("the note says %s", got)
+	}
+}
+
+// (a) The state shows what the memory has, what was skipped and why, and a year of notes.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	d := serve(t, sample).indexed(t, indexedSample)
-	b := newTab(t, d).open("/")
+	b := newTab(t, d).open("/state")
 	b.wait(`document.querySelector(".facts-grid")`)
-	b.wantText("nova remembers 9 notes", "odd/binary.md", "NUL", "Newest notes", "Watching", "Nothing was sent to another machine")
+	b.wantText("nova remembers 9 notes", "odd/binary.md", "NUL", "Watching", "Nothing was sent to another machine")
 	if n := eval[int](b, `document.querySelectorAll(".spark rect").length`); n != 366 {
 		t.Errorf("%d days", n)
 	}
@@ -154,7 +208,7 @@ func TestReader(t *testing.T) {
 	}
 	b.click("#chunks")
 	b.wait(`document.querySelector(".chunk-border")`)
-	b.wantText("Chunk 1 of 1")
+	b.wantText("Passage 1 of 1")
 	b.click("#chunks")
 	b.wait(`!document.querySelector(".chunk-border")`)
 	b.click(`#text a[href*="Kyoto"]`)
@@ -169,7 +223,7 @@ func TestOverviewBeforeTheFirstSync(t *testing.T) {
 	t.Parallel()
 	b := newTab(t, serve(t, sample).indexed(t, indexedSample))
 	b.answer("/v1/status", `got => { got.sync.watch_mode = "off"; got.sync.watch_note = "" }`)
-	b.open("/")
+	b.open("/state")
 	b.wait(`document.querySelector(".facts-grid")`)
 	b.wantText("not yet", "once the first sync is done")
 	if n := eval[int](b, `[...document.querySelectorAll(".facts-grid .warn")].filter(e => e.innerText.includes("not yet")).length`); n > 0 {
@@ -232,7 +286,7 @@ func TestKeyboardAlone(t *testing.T) {
 		t.Errorf("k leads to %s", got)
 	}
 	b.keys("/")
-	b.wait(`location.pathname === "/search" && document.activeElement.id === "q"`)
+	b.wait(`document.activeElement.id === "q"`)
 	b.keys("walnuts")
 	b.wait(`document.querySelectorAll(".result").length > 0 && location.search.includes("walnuts") && !document.querySelector("[aria-busy]")`)
 	b.keys(kb.ArrowDown)

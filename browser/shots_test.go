@@ -27,8 +27,8 @@ func TestShots(t *testing.T) {
 		b.scheme(scheme)
 		b.do(chromedp.EmulateViewport(width, height))
 		b.open(path)
-		for _, selector := range strings.Fields(line)[5:] {
-			b.click(selector)
+		for _, selector := range strings.Fields(line)[5:] { // _ stands for a space
+			b.click(strings.ReplaceAll(selector, "_", " "))
 		}
 		b.wait(`new Promise(done => setTimeout(() => done(true), 900))`)
 		png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())

@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"kioku/internal/text"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,24 +9,10 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Characters at which a long line may be cut.
-const (
-	// fullStops end a sentence in any position, halfStops only before a space.
-	fullStops = "。！？｡．।॥"
-	halfStops = ".!?…؟۔"
-	// closers belong to the sentence before them.
-	closers = "\"'”’»)]}」』）】》〉］｝"
-	// commas end a clause in scripts without spaces.
-	commas = "、，；：､"
-)
+var sentence, sentences, spaces = text.Sentence, text.Sentences, text.Spaces
 
-// ends says of the lowest byte of a character whether one of the stops and closers has it.
-var ends = func() (low [256]bool) {
-	for _, r := range fullStops + halfStops + closers {
-		low[r&255] = true
-	}
-	return low
-}()
+// commas end a clause in scripts without spaces.
+const commas = "、，；：､"
 
 // blockBytes is the maximum number of bytes of a part of a word.
 const blockBytes = 128
@@ -48,27 +35,6 @@ func (o *outline) pushParts(u unit, cuts ...func(string) int) {
 	}
 }
 
-// sentence returns the length of the first sentence of text, without the space after it: that is a token together with the
-// next word.
-func sentence(text string) int {
-	stopped, full := false, false
-	for i, r := range text {
-		mayEnd := ends[r&255] // most characters end nothing, and need no search of the lists
-		switch {
-		case mayEnd && strings.ContainsRune(fullStops, r):
-			stopped, full = true, true
-		case mayEnd && strings.ContainsRune(halfStops, r):
-			stopped = true
-		case mayEnd && stopped && strings.ContainsRune(closers, r):
-		case full || stopped && unicode.IsSpace(r):
-			return i
-		default:
-			stopped = false
-		}
-	}
-	return len(text)
-}
-
 // word returns the length of the first word of text, with the space before it.
 func word(text string) int {
 	start := spaces(text)
@@ -81,11 +47,6 @@ func word(text string) int {
 		}
 	}
 	return len(text)
-}
-
-// spaces returns the length of the white space at the start of text.
-func spaces(text string) int {
-	return len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 }
 
 // block returns the length of the first few grapheme clusters of text. They fit into any chunk, because no token is shorter

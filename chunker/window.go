@@ -2,7 +2,6 @@ package chunker
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -42,7 +41,7 @@ func Windows(text string) []Window {
 		} else {
 			c.close()
 			at := start
-			for _, s := range Sentences(l.Text, windowRunes) {
+			for _, s := range sentences(l.Text, windowRunes) {
 				c.push(s, at, utf8.RuneCountInString(s), line)
 				at += len(s)
 			}
@@ -136,44 +135,4 @@ func (c *windowCutter) close() {
 	}
 	c.text.Reset()
 	c.runes = 0
-}
-
-// Sentences cuts a line into parts of at most limit characters, after the ends of its sentences. The parts together are the
-// line. A sentence that is too long is cut into eighths of limit, after a space if there is one.
-func Sentences(line string, limit int) []string {
-	var out []string
-	for len(line) > 0 {
-		end := sentence(line)
-		end += spaces(line[end:])
-		s := line[:end]
-		line = line[end:]
-		for utf8.RuneCountInString(s) > limit {
-			n := wordsWithin(s, max(1, limit/8))
-			out = append(out, s[:n])
-			s = s[n:]
-		}
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// wordsWithin returns the offset after the last space among the first n characters of s, or after the n-th character if
-// there is none.
-func wordsWithin(s string, n int) int {
-	space := 0
-	for i, r := range s {
-		if n == 0 {
-			if space > 0 {
-				return space
-			}
-			return i
-		}
-		n--
-		if unicode.IsSpace(r) {
-			space = i + utf8.RuneLen(r)
-		}
-	}
-	return len(s)
 }

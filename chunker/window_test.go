@@ -76,21 +76,6 @@ func TestWindowsOfABlankTextAreNone(t *testing.T) {
 	}
 }
 
-func TestSentencesKnowTheStopsOfManyScripts(t *testing.T) {
-	t.Parallel()
-	for _, parts := range [][]string{
-		{"One. ", "Two 3.5! ", "Three?"},
-		{`He said "yes." `, "She left."},
-		{"東京に行った。", "「楽しかった。」", "帰った"},
-		{"پہلا۔ ", "دوسرا؟ ", "تیسرا"},
-		{"पहला। ", "दूसरा"},
-	} {
-		if diff := cmp.Diff(parts, chunker.Sentences(strings.Join(parts, ""), 100)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-}
-
 // FuzzWindows: windows are parts of the text in order, short enough, and contain every line that is not blank.
 func FuzzWindows(f *testing.F) {
 	f.Add("a\n\nb. c\n" + strings.Repeat("d e. ", 90))

@@ -30,6 +30,10 @@ type (
 		agent
 		memory.Update
 	}
+	forgetting struct {
+		agent
+		memory.Forget
+	}
 )
 
 // The operations of a service that a memory needs.
@@ -38,6 +42,7 @@ var (
 	get       = op.Op[place, memory.Excerpt]{Name: "get", Route: "GET /v1/notes/{path...}"}
 	add       = op.Op[note, memory.Appended]{Name: "append", Route: "POST /v1/notes"}
 	correct   = op.Op[correction, memory.Updated]{Name: "update", Route: "POST /v1/notes:update"}
+	forget    = op.Op[forgetting, memory.Forgotten]{Name: "forget", Route: "POST /v1/forget"}
 	listUnits = op.Op[unit.ListRequest, memory.UnitList]{Name: "derive list", Route: unit.ListRoute}
 )
 
@@ -78,6 +83,12 @@ func (c *Client) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 // once, and memory.ErrDenied for a token without the right to write.
 func (c *Client) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
 	return call(ctx, c, correct, correction{agent{c.agent}, u})
+}
+
+// Forget finds, forgets or corrects what is said, wherever it is said; see [memory.Forget]. It returns memory.ErrDenied for a token without
+// the right to write.
+func (c *Client) Forget(ctx context.Context, r memory.Forget) (memory.Forgotten, error) {
+	return call(ctx, c, forget, forgetting{agent{c.agent}, r})
 }
 
 // Units returns the units that q selects; if words is not blank, only those that share words with it, best first. It returns

@@ -17,17 +17,22 @@ import (
 var keptBefore = []string{"journal", "writes.jsonl", "writes.1.jsonl", "refused"}
 
 // Forget removes the indexes of the past, which Search makes anew, and the changes of files that have one of the texts in said, which
-// cannot be taken back then. It returns where older versions of these files are still kept, one line for people each: in copies, in the
-// journal, in what earlier versions of Kioku have kept, and in the history of git. It does not change these.
+// cannot be taken back then. It returns what Kept returns: copies, the journal, what earlier versions of Kioku have kept, and the history of git.
+// It does not change these.
 func (p *Past) Forget(ctx context.Context, paths, said []string) (remaining []string, err error) {
 	if !p.opt.ReadOnly {
 		if _, err := p.indexes().Remove(0, 0); err != nil {
 			return nil, fmt.Errorf("remove indexes of the past: %w", err)
 		}
-		if err := p.opt.Changes.Forget(ctx, paths, said); err != nil {
+		if err := p.opt.Changes.DropChanges(ctx, paths, said); err != nil {
 			return nil, err
 		}
 	}
+	return p.Kept(ctx, paths, said)
+}
+
+// Kept returns where older versions of files with one of the texts in said are kept, one line for people each.
+func (p *Past) Kept(ctx context.Context, paths, said []string) (remaining []string, err error) {
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	if remaining, err = p.copiesWith(paths, said); err != nil {
 		return nil, err

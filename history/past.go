@@ -63,8 +63,8 @@ type Options struct {
 
 // Changes is a log of changes of notes; *note.Folder has one.
 type Changes interface {
-	// Forget removes the changes of files that have one of some texts.
-	Forget(ctx context.Context, paths, said []string) error
+	// DropChanges removes the changes of files that have one of some texts.
+	DropChanges(ctx context.Context, paths, said []string) error
 	// Purge removes the changes of a file or folder, and returns how many.
 	Purge(ctx context.Context, name string) (int, error)
 }

@@ -53,6 +53,8 @@ type Appended struct {
 	StartLine int `json:"start_line"`
 	// Deduplicated says that the same text or key was there before, and nothing was written.
 	Deduplicated bool `json:"deduplicated"`
+	// Forgotten is the id of what people have had forgotten and a sentence of the text says, which was not written; empty if none does.
+	Forgotten string `json:"forgotten,omitempty"`
 	// Secrets are those in the text in whose places references were written; none if there are none.
 	Secrets []ReplacedSecret `json:"secrets,omitempty"`
 	// Similar is the line of the same file that is nearest to a new long-term note, if it says nearly the same; nil if there is none. The

@@ -14,6 +14,20 @@ type Service interface {
 	Update(ctx context.Context, u Update) (Updated, error)
 }
 
+// Forgetter is a Service that forgets.
+type Forgetter interface {
+	// Forget finds, forgets or corrects what is said, wherever it is said.
+	Forget(ctx context.Context, r Forget) (Forgotten, error)
+}
+
+// ForgetIn has a memory forget something. It returns an *InputError for one that is no Forgetter.
+func ForgetIn(ctx context.Context, s Service, r Forget) (Forgotten, error) {
+	if f, ok := s.(Forgetter); ok {
+		return f.Forget(ctx, r)
+	}
+	return Forgotten{}, &InputError{Field: "places", Problem: "is not possible in this memory: change a text by old_text and new_text"}
+}
+
 // UnitLister is a Service that knows what was derived from its notes.
 type UnitLister interface {
 	// Units returns the units that q selects; if words is not blank, those that share words with it.

@@ -48,6 +48,19 @@ func (s inSession) Append(ctx context.Context, note Note) (Appended, error) {
 	return s.Service.Append(ctx, note)
 }
 
+// Forget implements Forgetter.
+func (s inSession) Forget(ctx context.Context, r Forget) (Forgotten, error) {
+	return ForgetIn(ctx, s.Service, r)
+}
+
+// Forget implements Forgetter. Only the owner has something forgotten.
+func (s signed) Forget(ctx context.Context, r Forget) (Forgotten, error) {
+	if !s.origin.ByOwner() {
+		return Forgotten{}, &InputError{Field: "places", Problem: "is for the owner, and this is asked by " + s.origin.String()}
+	}
+	return ForgetIn(ctx, s.Service, r)
+}
+
 // Update implements Service.
 func (s signed) Update(ctx context.Context, u Update) (Updated, error) {
 	if !s.origin.ByOwner() {

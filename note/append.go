@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/memory"
+	"kioku/note/forgotten"
 )
 
 const (
@@ -59,6 +60,10 @@ func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 	if err := ctx.Err(); err != nil {
 		return memory.Appended{}, err
 	}
+	known, err := f.withoutForgotten(ctx, &n)
+	if err != nil || strings.TrimSpace(n.Text) == "" {
+		return memory.Appended{Forgotten: known}, err
+	}
 	done, err := f.takeTurn(ctx, n.Target)
 	if err != nil {
 		return memory.Appended{}, err
@@ -83,7 +88,7 @@ func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 		a, lost, err := p.add(ctx)
 		closeNotes(p.files)
 		if err == nil && !lost {
-			a.Secrets = r.replaced()
+			a.Secrets, a.Forgotten = r.replaced(), known
 			f.recordNote(ctx, p, a)
 		}
 		if err != nil || !lost {
@@ -94,13 +99,30 @@ func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 	return memory.Appended{}, fmt.Errorf("%w: the file is replaced again and again by another program; try again later", memory.ErrUnavailable)
 }
 
+// withoutForgotten takes the sentences out of a note that say what people have had forgotten. What a person writes holds again.
+func (f *Folder) withoutForgotten(ctx context.Context, n *memory.Note) (id string, err error) {
+	for {
+		id, _ = f.Forgotten().SaysAny(n.Text)
+		if id == "" || n.Source != memory.NoteFromUser {
+			break
+		}
+		if err := f.addTombstone(ctx, forgotten.Stone{ID: id, Time: f.opt.Now().UTC(), Lifted: true}); err != nil {
+			return "", err
+		}
+	}
+	if id != "" {
+		n.Text = string(f.Forgotten().Mask([]byte(n.Text)))
+	}
+	return id, nil
+}
+
 // recordNote adds a note that was written to the change log, so that UndoWrites knows it. A note counts as written without it too, so an
 // error is logged.
 func (f *Folder) recordNote(ctx context.Context, p *notePlace, a memory.Appended) {
 	if a.Deduplicated {
 		return
 	}
-	err := f.changes.add(context.WithoutCancel(ctx), change{ID: f.newID(), Time: f.opt.Now().UTC(), Path: a.Path, Line: a.StartLine, Source: p.note.Source, Session: p.note.Session, After: p.block})
+	err := f.changes.add(context.WithoutCancel(ctx), change{ID: f.NewID(), Time: f.opt.Now().UTC(), Path: a.Path, Line: a.StartLine, Source: p.note.Source, Session: p.note.Session, After: p.block})
 	if err != nil {
 		f.opt.Log.Warn("a note was written that kioku undo will not know", "path", a.Path, "err", err)
 	}

@@ -45,6 +45,8 @@ type change struct {
 	Tail string `json:"tail,omitempty"`
 	// Reason of an update.
 	Reason string `json:"reason,omitempty"`
+	// Forgets is the id of what was forgotten by the change; empty for others.
+	Forgets string `json:"forgets,omitempty"`
 	// Undoes are the ids of the changes that this one took back.
 	Undoes []string `json:"undoes,omitempty"`
 	// Void says that the change with this id was not made.
@@ -178,9 +180,9 @@ func (f *Folder) Purge(ctx context.Context, below string) (removed int, err erro
 	})
 }
 
-// Forget removes the changes of files from the log whose texts have one of those in said.
-func (f *Folder) Forget(ctx context.Context, paths, said []string) error {
-	_, err := f.changes.purge(ctx, func(c change) bool { return slices.Contains(paths, c.Path) && c.has(said) })
+// DropChanges removes the changes of files from the log whose texts have one of those in said, but for what Forget has changed.
+func (f *Folder) DropChanges(ctx context.Context, paths, said []string) error {
+	_, err := f.changes.purge(ctx, func(c change) bool { return c.Forgets == "" && slices.Contains(paths, c.Path) && c.has(said) })
 	return err
 }
 
@@ -193,10 +195,12 @@ func (f *Folder) Revisions(ctx context.Context) ([]memory.Revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	notes := map[string]bool{}
+	notes, forgotten := map[string]bool{}, map[string]bool{}
 	var out []memory.Revision
 	for _, c := range all {
-		if notes[c.ID] = c.isNote(); c.isNote() {
+		forgets := c.Forgets != "" || len(c.Undoes) == 1 && forgotten[c.Undoes[0]]
+		forgotten[c.ID] = forgets
+		if notes[c.ID] = c.isNote(); c.isNote() || forgets { // what was forgotten is not listed
 			continue
 		}
 		r := memory.Revision{ID: c.ID, Time: c.Time, Path: c.Path, Line: c.Line, OldText: shownText(c.Before), NewText: shownText(c.After),

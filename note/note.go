@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"kioku/note/forgotten"
 	"log/slog"
 	"time"
 )
@@ -37,12 +38,13 @@ type Folder struct {
 	changes changeLog
 	// turns has a channel for each target of notes, which contains a token while a note is written there: who waits for the lock of a file
 	// asks for it now and then, and may never meet it free beside a call that writes all the time.
-	turns map[string]chan struct{}
+	turns     map[string]chan struct{}
+	forgotten *forgotten.Reader
 }
 
 // New returns the folder of notes of options.
 func New(opt Options) *Folder {
-	f := &Folder{opt: opt, changes: changeLog{dir: opt.State}, turns: map[string]chan struct{}{}}
+	f := &Folder{opt: opt, changes: changeLog{dir: opt.State}, turns: map[string]chan struct{}{}, forgotten: forgotten.NewReader()}
 	for _, target := range noteTargets {
 		f.turns[target] = make(chan struct{}, 1)
 	}
@@ -59,8 +61,8 @@ func (f *Folder) takeTurn(ctx context.Context, target string) (done func(), err 
 	}
 }
 
-// newID returns the id of a change: its time and a random number.
-func (f *Folder) newID() string {
+// NewID returns the id of a change: its time and a random number.
+func (f *Folder) NewID() string {
 	var n [4]byte
 	_, _ = rand.Read(n[:]) // never fails
 	return f.opt.Now().UTC().Format("20060102T150405Z-") + hex.EncodeToString(n[:])

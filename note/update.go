@@ -76,6 +76,9 @@ func (f *Folder) checkUpdate(u memory.Update) (memory.Update, error) {
 	if err := f.checkUpdated(u.Path); err != nil {
 		return u, err
 	}
+	if id, said := f.Forgotten().SaysAny(u.NewText); id != "" && u.Source != memory.NoteFromUser {
+		return bad("new_text", fmt.Sprintf("says what the user has had forgotten (%.80q); leave it out, or ask the user to run: kioku forget --undo %s", said, id))
+	}
 	return u, checkSource(u.Source)
 }
 
@@ -137,7 +140,7 @@ func (f *Folder) editOnce(ctx context.Context, root *os.Root, name string, plan 
 	if err := ctx.Err(); err != nil {
 		return memory.Updated{}, err
 	}
-	c.ID, c.Time, c.Path, c.Line = f.newID(), f.opt.Now().UTC(), name, 1+countLineBreaks(file.text[:p.from])
+	c.ID, c.Time, c.Path, c.Line = f.NewID(), f.opt.Now().UTC(), name, 1+countLineBreaks(file.text[:p.from])
 	c.Before, c.After = string(file.text[p.from:p.to]), p.added
 	c.Lead, c.Tail = p.around(file.text)
 	if err := f.changes.add(ctx, c); err != nil {

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"kioku/chunker"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -43,7 +44,7 @@ func clauses(message string) []string {
 // sentences cuts a line after the ends of its sentences and after colons.
 func sentences(line string) []string {
 	var out []string
-	for _, s := range chunker.Sentences(line, len(line)+1) {
+	for _, s := range text.Sentences(line, len(line)+1) {
 		for part := range strings.SplitAfterSeq(s, ": ") {
 			if part = withoutGreeting(strings.TrimSpace(part)); part != "" {
 				out = append(out, part)

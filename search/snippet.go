@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
+	"kioku/internal/text"
 	"kioku/search/analysis"
 )
 
@@ -61,17 +62,17 @@ func (s snippetter) cut(text string, first int) span {
 }
 
 // cutPieces cuts a text into pieces of at most limit characters each.
-func cutPieces(text string, line, limit int) []piece {
-	pieces := make([]piece, 0, strings.Count(text, "\n")+1)
+func cutPieces(whole string, line, limit int) []piece {
+	pieces := make([]piece, 0, strings.Count(whole, "\n")+1)
 	start := 0
-	for l := range strings.Lines(text) {
+	for l := range strings.Lines(whole) {
 		if n := utf8.RuneCountInString(l); n <= limit {
 			pieces = append(pieces, piece{text: l, start: start, line: line, runes: n})
 			start += len(l)
 			line++
 			continue
 		}
-		for _, s := range chunker.Sentences(l, limit) {
+		for _, s := range text.Sentences(l, limit) {
 			pieces = append(pieces, piece{text: s, start: start, line: line, runes: utf8.RuneCountInString(s), part: true})
 			start += len(s)
 		}

@@ -128,6 +128,14 @@ func (f *fakeMemory) Update(ctx context.Context, u memory.Update) (memory.Update
 	return f.update(ctx, u)
 }
 
+func (f *fakeMemory) Tidy(context.Context, []string) (memory.Tidied, error) {
+	return memory.Tidied{Entries: []memory.Untidy{}}, nil
+}
+
+func (f *fakeMemory) Forget(context.Context, memory.Forget) (memory.Forgotten, error) {
+	return memory.Forgotten{Places: []memory.ForgottenPlace{}}, nil
+}
+
 func (f *fakeMemory) Undo(ctx context.Context, revision string) (memory.Updated, error) {
 	if f.undo == nil {
 		return memory.Updated{Path: "MEMORY.md", StartLine: 1, Revision: revision}, nil

@@ -51,6 +51,16 @@ type (
 		OfAgent
 		Revision string `json:"revision,omitempty"`
 	}
+	// ForgetNotes asks for something to be forgotten.
+	ForgetNotes struct {
+		OfAgent
+		memory.Forget
+	}
+	// TidyNotes asks what may be tidied, after it has removed what is accepted.
+	TidyNotes struct {
+		OfAgent
+		Accept []string `json:"accept,omitempty"`
+	}
 	// ListNotes selects files of the index.
 	ListNotes struct {
 		OfAgent
@@ -123,6 +133,8 @@ type MemoryOps struct {
 	Append               op.Op[AppendNote, memory.Appended]
 	Update               op.Op[UpdateNote, memory.Updated]
 	Undo                 op.Op[UndoUpdate, memory.Updated]
+	Forget               op.Op[ForgetNotes, memory.Forgotten]
+	Tidy                 op.Op[TidyNotes, memory.Tidied]
 	Revisions            op.Op[OfAgent, []memory.Revision]
 	List, ListByPost     op.Op[ListNotes, NoteList]
 	Links                op.Op[AgentPath, memory.Links]
@@ -195,6 +207,14 @@ func memoryOps(s *Server) MemoryOps {
 		Undo: op.New("undo", "POST /v1/notes:undo", RightWrite, "Takes an update back.",
 			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in UndoUpdate) (memory.Updated, error) {
 				return m.Undo(ctx, in.Revision)
+			})),
+		Forget: op.New("forget", "POST /v1/forget", RightWrite, "Finds the places that say something, forgets or corrects some of them, or takes that back.",
+			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in ForgetNotes) (memory.Forgotten, error) {
+				return m.Forget(ctx, in.Forget)
+			})),
+		Tidy: op.New("tidy", "POST /v1/tidy", RightWrite, "Tells which entries of MEMORY.md say what others say, or the contrary, and removes those that are accepted.",
+			asksMemory(s, authorizeWrite, func(ctx context.Context, m Memory, in TidyNotes) (memory.Tidied, error) {
+				return m.Tidy(ctx, in.Accept)
 			})),
 		Revisions: op.New("undo list", "GET /v1/revisions", rightAgent, "Lists the updates, the latest first. Long texts are cut.",
 			asksMemory(s, authorize, func(ctx context.Context, m Memory, in OfAgent) ([]memory.Revision, error) {

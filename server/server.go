@@ -42,6 +42,8 @@ type Memory interface {
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Update(ctx context.Context, u memory.Update) (memory.Updated, error)
 	Undo(ctx context.Context, revision string) (memory.Updated, error)
+	Forget(ctx context.Context, r memory.Forget) (memory.Forgotten, error)
+	Tidy(ctx context.Context, accept []string) (memory.Tidied, error)
 	Revisions(ctx context.Context) ([]memory.Revision, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)

@@ -16,6 +16,7 @@ import (
 	vec "github.com/asg017/sqlite-vec-go-bindings/cgo"
 	"github.com/mattn/go-sqlite3"
 
+	_ "kioku/internal/buildflags" // before sqlite-vec fails
 	"kioku/store/checksumvfs"
 )
 

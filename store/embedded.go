@@ -371,6 +371,18 @@ func (w *fileWriter) adopt(ctx context.Context, space embed.Space) error {
 	return err
 }
 
+// EachText calls f with the path of the file and the text of each chunk.
+func (s *Store) EachText(ctx context.Context, f func(path, text string)) error {
+	return s.read(ctx, "read the texts of the index", func(tx *sql.Tx, _ meta) error {
+		return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+			var path, text string
+			err := rows.Scan(&path, &text)
+			f(path, text)
+			return err
+		}, "SELECT f.path, c.text FROM chunks c JOIN files f ON f.id = c.file")
+	})
+}
+
 // Live is a vectors.Live of the index.
 func (s *Store) Live(ctx context.Context) (live map[vectors.Hash]struct{}, err error) {
 	err = s.read(ctx, "list the texts of the index", func(tx *sql.Tx, _ meta) error {

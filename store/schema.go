@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // schemaSQL is the whole schema.
@@ -85,7 +84,7 @@ func writeSchema(ctx context.Context, path string, opt *Options, generation int6
 	}
 	err = inTx(ctx, db.writer, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
-			return schemaError(err)
+			return fmt.Errorf("create schema: %w", err)
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO meta (id, index_id, workspace, chunking, generation) VALUES (1, ?, ?, ?, ?)",
 			int64(id), opt.Workspace, opt.Chunking, generation)
@@ -126,15 +125,4 @@ func syncFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// errNoFTS5 says how to build with FTS5.
-var errNoFTS5 = errors.New("this binary was built without FTS5; build it with -tags sqlite_fts5 (make build does)")
-
-// schemaError explains the error of a binary without FTS5.
-func schemaError(err error) error {
-	if strings.Contains(err.Error(), "no such module: fts5") {
-		return errNoFTS5
-	}
-	return fmt.Errorf("create schema: %w", err)
 }

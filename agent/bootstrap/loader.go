@@ -6,8 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kioku/agent/standing"
 	"kioku/internal/files"
 	"kioku/internal/text"
+	"kioku/note/forgotten"
 )
 
 // Names of the files.
@@ -70,6 +72,8 @@ type File struct {
 	// Whole is the text of the file without Kioku's marks, whose lines have the numbers of the file; empty if the session must not
 	// contain it.
 	Whole string `json:"-"`
+	// FromTool has the numbers of the lines of Whole that [standing.FromTool] finds.
+	FromTool map[int]bool `json:"-"`
 	// RawChars is the number of characters of the file, and InjectedChars that of Text, with the marker of a cut.
 	RawChars      int `json:"raw_chars"`
 	InjectedChars int `json:"injected_chars"`
@@ -81,8 +85,9 @@ type File struct {
 
 // Loader reads the files of one workspace. Its methods may be called concurrently.
 type Loader struct {
-	opt   Options
-	cache *files.Cache
+	opt       Options
+	cache     *files.Cache
+	forgotten *forgotten.Reader
 }
 
 // Options of a Loader.
@@ -106,7 +111,7 @@ func New(opt Options) *Loader {
 	if opt.TotalMaxChars <= 0 {
 		opt.TotalMaxChars = defaultTotal
 	}
-	return &Loader{opt: opt, cache: files.NewCache(maxBytes)}
+	return &Loader{opt: opt, cache: files.NewCache(maxBytes), forgotten: forgotten.NewReader()}
 }
 
 // Load returns a File for each of Names, in that order, with the text for a prompt. group says that a session has more than
@@ -130,7 +135,7 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 			f.Name = name
 		}
 		if why := Excluded(name, mode, group); why != "" && f.Path != "" {
-			f.Reason, f.Text, f.Whole = why, "", ""
+			f.Reason, f.Text, f.Whole, f.FromTool = why, "", "", nil
 		}
 		files = append(files, f)
 	}
@@ -141,8 +146,9 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 // readFile returns a file with its whole text. Its path is empty if it is missing.
 func (l *Loader) readFile(dir, name string) File {
 	source, err := l.cache.Read(dir, name)
-	whole := string(text.StripMarks([]byte(source)))
-	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(whole), Whole: whole, RawChars: utf8.RuneCountInString(source)}
+	gone, _ := l.forgotten.In(dir) // a file that cannot be read is told by the memory
+	whole := string(gone.Mask(text.StripMarks([]byte(source))))
+	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(whole), Whole: whole, RawChars: utf8.RuneCountInString(source), FromTool: standing.FromTool(source)}
 	if err != nil {
 		f.Reason = files.Reason(err)
 	} else if f.Text == "" {

@@ -79,7 +79,7 @@ type item struct {
 }
 
 // Frame returns the sections of standing instructions and preferences and of recalled memories as Assemble writes them, and the memories
-// in both with their flags. It is for prompts that do not contain the files of the input: only what the recalled memories say is not said
+// in both with their flags. With Input.Start they follow what the user keeps. It is for prompts that do not contain the files of the input: only what the recalled memories say is not said
 // again. All is empty if no memory is for this session. Frame ignores the budget.
 func Frame(in Input) (section string, shown []Memory) {
 	a := &assembly{Input: in}
@@ -89,12 +89,16 @@ func Frame(in Input) (section string, shown []Memory) {
 	if a.Count == nil {
 		a.Count = text.EstimateTokens
 	}
+	kept, data := a.kept()
+	a.Recalled = slices.Concat(data, a.Recalled)
 	a.admit()
-	for _, m := range a.Recalled {
+	for _, m := range slices.Concat(kept, a.Recalled) {
 		a.present += presentIn([]string{m.Text})
 	}
 	p := a.standingPart()
-	return strings.TrimSpace(p.text + "\n\n" + a.frame(a.Recalled)), slices.Concat(p.memories, a.Recalled)
+	sections := []string{a.keptSection(kept), p.text, a.frame(a.Recalled)}
+	sections = slices.DeleteFunc(sections, func(s string) bool { return s == "" })
+	return strings.Join(sections, "\n\n"), slices.Concat(kept, p.memories, a.Recalled)
 }
 
 // frame returns the section with memories, empty if there are none. Each memory is a line of JSON in which <, > and &, line ends
@@ -110,13 +114,17 @@ func (a *assembly) frame(memories []Memory) string {
 	for _, m := range memories {
 		lines.WriteString(line(m) + "\n")
 	}
-	return a.enclose(memory.RecalledHeading, memory.RecalledIntro, lines.String(), a.Now)
+	intro := memory.RecalledIntro
+	if a.Start {
+		intro = memory.StartIntro
+	}
+	return a.enclose(memory.RecalledHeading, intro, memory.RecalledTag, lines.String(), a.Now)
 }
 
 // enclose returns a section with lines between two tags.
-func (a *assembly) enclose(heading, intro, lines string, now time.Time) string {
+func (a *assembly) enclose(heading, intro, tag, lines string, now time.Time) string {
 	id := a.id(lines, now)
-	return fmt.Sprintf("%s\n\n%s\n\n<%s id=%q>\n%s</%s id=%q>", heading, intro, memory.RecalledTag, id, lines, memory.RecalledTag, id)
+	return fmt.Sprintf("%s\n\n%s\n\n<%s id=%q>\n%s</%s id=%q>", heading, intro, tag, id, lines, tag, id)
 }
 
 // shownAgain points to memories whose texts are all with earlier messages. Their places are JSON, because anybody may name a file.

@@ -43,6 +43,9 @@ type Input struct {
 	Preferences []Memory
 	// Recalled memories, best first. Those whose text stands in a file of the prompt, uncut, are left out.
 	Recalled []Memory
+	// Start has Frame begin with what MEMORY.md and USER.md in Files say, and call Recalled what is open and the notes of the last days:
+	// a session begins, so that nothing was found for a message.
+	Start bool
 	// MaxRecalled is the maximum number of memories in the prompt; 0 means all.
 	MaxRecalled int
 	// MemoryTools says that the model has the tools memory_search, memory_get and memory_append; in a group only the last.

@@ -81,5 +81,5 @@ func (a *assembly) standingFrame(lines []Memory, more int) string {
 	if more > 0 {
 		fmt.Fprintf(&text, "(%d more)\n", more)
 	}
-	return a.enclose(memory.StandingHeading, memory.StandingIntro, text.String(), time.Time{})
+	return a.enclose(memory.StandingHeading, memory.StandingIntro, memory.RecalledTag, text.String(), time.Time{})
 }

@@ -39,6 +39,8 @@ type updateInput struct {
 	NewText *string `json:"new_text"`
 	Reason  string  `json:"reason"`
 	Confirm bool    `json:"confirm_secret"`
+	// Places forget or correct what is said in all notes; an empty list finds them.
+	Places *[]string `json:"places"`
 }
 
 // SearchOutput is what memory_search returns.
@@ -135,6 +137,16 @@ type AppendOutput struct {
 	Hint string `json:"hint,omitempty"`
 }
 
+// PlaceOutput is a sentence that says what is to be forgotten.
+type PlaceOutput struct {
+	// Place names it in the second call.
+	Place string `json:"place"`
+	// Text of the sentence.
+	Text string `json:"text"`
+	// Weak says that it is perhaps not meant.
+	Weak bool `json:"weak,omitempty"`
+}
+
 // UpdateOutput is what memory_update returns.
 type UpdateOutput struct {
 	// Path of the file.
@@ -143,6 +155,8 @@ type UpdateOutput struct {
 	StartLine int `json:"start_line"`
 	// Revision is the id with which the update can be taken back.
 	Revision string `json:"revision"`
+	// Places are those that say what is to be forgotten, or was.
+	Places []PlaceOutput `json:"places,omitempty"`
 	// Secrets are the secrets that were not stored.
 	Secrets []SecretOutput `json:"secrets,omitempty"`
 	// Hint says what the model may do about secrets.
@@ -171,6 +185,10 @@ type SimilarOutput struct {
 const (
 	hintSecret     = "A secret was left out. Tell the user. Only if the user insists, call again with confirm_secret true."
 	hintUpdateKept = "A secret was left out. Tell the user. Only if the user insists, update the reference in its place with confirm_secret true."
+	hintPlaces     = "Nothing was changed. Call again with the places that the user means; ask the user if that is not clear."
+	hintNotSaid    = "No note says that. Nothing was changed."
+	hintForgotten  = "Forgotten in all notes, and not shown any more. The user takes it back with: kioku forget --undo REVISION"
+	hintIsGone     = "The user has had forgotten what this says, so it was not stored. Do not store it in other words."
 	hintSimilar    = "A line says nearly the same. If it is outdated or a repetition, remove or correct it with memory_update."
 )
 
@@ -267,6 +285,8 @@ func appendTool(ctx context.Context, m memory.Service, source string, in appendI
 	}
 	out := AppendOutput{Path: a.Path, StartLine: a.StartLine, Deduplicated: a.Deduplicated, Secrets: secretsOf(a.Secrets)}
 	switch {
+	case a.Forgotten != "":
+		out.Hint = hintIsGone
 	case len(a.Secrets) > 0:
 		out.Hint = hintSecret
 	case a.Similar != nil:
@@ -283,12 +303,32 @@ func updateTool(ctx context.Context, m memory.Service, source string, in updateI
 	if in.NewText == nil { // so that a model that forgets it removes nothing
 		return UpdateOutput{}, &memory.InputError{Field: "new_text", Problem: "is required; empty removes the old text"}
 	}
+	if in.Places != nil {
+		return forgetTool(ctx, m, source, in)
+	}
 	u, err := m.Update(ctx, memory.Update{
 		Path: in.Path, OldText: in.OldText, NewText: *in.NewText, Reason: in.Reason, Source: source, KeepSecrets: in.Confirm,
 	})
 	out := UpdateOutput{Path: u.Path, StartLine: u.StartLine, Revision: u.Revision, Secrets: secretsOf(u.Secrets)}
 	if len(u.Secrets) > 0 {
 		out.Hint = hintUpdateKept
+	}
+	return out, err
+}
+
+// forgetTool forgets or corrects what is said in all notes: without places it only finds them.
+func forgetTool(ctx context.Context, m memory.Service, source string, in updateInput) (UpdateOutput, error) {
+	r := memory.Forget{Text: in.OldText, Places: *in.Places, NewText: *in.NewText, Reason: in.Reason, Source: source}
+	done, err := memory.ForgetIn(ctx, m, r)
+	out := UpdateOutput{Revision: done.ID, Hint: hintForgotten}
+	switch {
+	case len(done.Places) == 0:
+		out.Hint = hintNotSaid
+	case done.ID == "":
+		out.Hint = hintPlaces
+	}
+	for _, p := range done.Places {
+		out.Places = append(out.Places, PlaceOutput{Place: p.Place, Text: p.Text, Weak: p.Weak})
 	}
 	return out, err
 }

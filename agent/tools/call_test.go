@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,16 @@ func TestCallTakesEveryParameterOfASchema(t *testing.T) {
 		if _, err := tools.Call(t.Context(), f, "", tool.Name, data); err != nil {
 			t.Errorf("%s %s: %v", tool.Name, data, err)
 		}
+		if tool.Name == tools.Update { // which does something else with places
+			delete(input, "places")
+			data, _ = json.Marshal(input)
+			if _, err := tools.Call(t.Context(), f, "", tool.Name, data); err != nil {
+				t.Errorf("%s %s: %v", tool.Name, data, err)
+			}
+		}
+	}
+	if want := (memory.Forget{Text: "daily", Places: []string{"fact"}, NewText: "daily", Reason: "daily"}); !reflect.DeepEqual(f.forget, want) {
+		t.Errorf("forget = %+v", f.forget)
 	}
 	score := 0.5
 	wantQuery := memory.Query{
@@ -220,10 +231,12 @@ func TestCallRecordsWhereANoteIsFrom(t *testing.T) {
 
 // fakeMemory remembers what it was asked last, and answers with what its fields say.
 type fakeMemory struct {
-	query  memory.Query
-	lines  memory.GetRequest
-	note   memory.Note
-	update memory.Update
+	forget    memory.Forget
+	forgotten memory.Forgotten
+	query     memory.Query
+	lines     memory.GetRequest
+	note      memory.Note
+	update    memory.Update
 
 	answer   memory.Answer
 	excerpt  memory.Excerpt
@@ -246,9 +259,35 @@ func (f *fakeMemory) Append(_ context.Context, note memory.Note) (memory.Appende
 	return f.appended, nil
 }
 
+func (f *fakeMemory) Forget(_ context.Context, r memory.Forget) (memory.Forgotten, error) {
+	f.forget = r
+	done := f.forgotten
+	if len(r.Places) > 0 {
+		done.ID = "f1"
+	}
+	return done, nil
+}
+
 func (f *fakeMemory) Update(_ context.Context, u memory.Update) (memory.Updated, error) {
 	f.update = u
 	return f.updated, nil
+}
+
+// A model that is asked to forget something finds the places first, and forgets those that are meant.
+func TestCallForgets(t *testing.T) {
+	t.Parallel()
+	f := &fakeMemory{forgotten: memory.Forgotten{Places: []memory.ForgottenPlace{{Place: "MEMORY.md#L3:1a2b3c4d", Text: "The gate code is 4711."}}}}
+	for input, wants := range map[string][]string{
+		`{"old_text":"the gate code","new_text":"","places":[]}`:                        {"MEMORY.md#L3:1a2b3c4d", "Nothing was changed"},
+		`{"old_text":"the gate code","new_text":"","places":["MEMORY.md#L3:1a2b3c4d"]}`: {`"revision":"f1"`, "Forgotten in all notes"},
+	} {
+		got, err := tools.Call(t.Context(), f, memory.NoteFromAgent, "memory_update", json.RawMessage(input))
+		for _, want := range wants {
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%s: %s, %v: lacks %q", input, got, err, want)
+			}
+		}
+	}
 }
 
 // A model is told of secrets that were not stored and of a similar line, and what it may do then. (C13)

@@ -40,7 +40,7 @@ func All() []llm.Tool {
 		},
 		{
 			Name: Update,
-			Description: "Correct or remove a text in MEMORY.md, or in another memory file that is not of a day, instead of contradicting it. " +
+			Description: "Correct or remove a text in MEMORY.md, or in another memory file that is not of a day; with places in all notes. " +
 				"The text before is kept.",
 			Schema: json.RawMessage(updateSchema),
 		},
@@ -62,11 +62,11 @@ func Writes(name string) bool { return name != Search && name != Get }
 const searchSchema = `{
   "type": "object",
   "properties": {
-    "query": {"type": "string", "description": "What to look for, in any language. Names, dates and exact words help."},
+    "query": {"type": "string", "description": "What to look for, in any language."},
     "max_results": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Default 6."},
     "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Only if results are missing."},
-    "path_prefix": {"type": "string", "description": "Such as memory/2026-01."},
-    "since": {"type": "string", "description": "Only notes from this day on, YYYY-MM-DD."},
+    "path_prefix": {"type": "string", "description": "memory/2026-01"},
+    "since": {"type": "string", "description": "From this day on, YYYY-MM-DD."},
     "until": {"type": "string", "description": "To this day."},
     "kinds": {"type": "array", "items": {"enum": ["chunk", "fact", "loop", "summary"]}, "description": "Default chunk: passages."}
   },
@@ -78,8 +78,8 @@ const getSchema = `{
   "type": "object",
   "properties": {
     "path": {"type": "string"},
-    "from": {"type": "integer", "minimum": 1, "description": "First line. Default 1."},
-    "lines": {"type": "integer", "minimum": 1, "description": "How many lines. Default 120."}
+    "from": {"type": "integer", "minimum": 1, "description": "First line."},
+    "lines": {"type": "integer", "minimum": 1, "description": "Default 120."}
   },
   "required": ["path"],
   "additionalProperties": false
@@ -90,8 +90,8 @@ const appendSchema = `{
   "properties": {
     "text": {"type": "string"},
     "target": {"type": "string", "enum": ["daily", "long_term"], "description": "daily: today's notes (default). long_term: what stays true."},
-    "category": {"type": "string", "description": "One word, such as decision, preference, fact or todo."},
-    "confirm_secret": {"type": "boolean", "description": "Only in a second call, if the user insists that a secret is stored."}
+    "category": {"type": "string", "description": "One word, such as decision, fact or todo."},
+    "confirm_secret": {"type": "boolean", "description": "In a second call, if the user insists that a secret is stored."}
   },
   "required": ["text"],
   "additionalProperties": false
@@ -102,6 +102,7 @@ const updateSchema = `{
   "properties": {
     "old_text": {"type": "string", "description": "The text as it stands there, once in the file."},
     "new_text": {"type": "string", "description": "Empty removes the old text."},
+    "places": {"type": "array", "items": {"type": "string"}, "description": "To forget: [] finds old_text in all notes; then those meant."},
     "reason": {"type": "string"},
     "path": {"type": "string", "description": "Default MEMORY.md."},
     "confirm_secret": {"type": "boolean"}

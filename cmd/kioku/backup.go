@@ -18,6 +18,7 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
+	"kioku/note/forgotten"
 )
 
 // backupReport is the output of kioku backup --json and kioku backup verify --json.
@@ -140,7 +141,7 @@ func indexedNotes(ctx context.Context, c *connect.Client) ([]string, error) {
 		}
 		q.After = list.Next
 	}
-	for _, name := range append(bootstrap.Names(), config.FolderFile) {
+	for _, name := range append(bootstrap.Names(), config.FolderFile, forgotten.File) {
 		if _, err := os.Lstat(filepath.Join(c.Workspace, name)); err == nil && !known[name] {
 			paths = append(paths, name)
 		}

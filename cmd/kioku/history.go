@@ -176,7 +176,7 @@ func (a *app) historyCmd() *cobra.Command {
 	}, a.to(connect.ToAppend), server.NotesThen.Purge, ofPath, func(p *render.Page, gone memory.Purged) {
 		p.Linef("removed %d versions of notes, %d changes that undo knew and %d indexes of the past", gone.Versions, gone.Copies, gone.Indexes)
 	})
-	return group(&cobra.Command{Use: "history", Short: "What notes said before: log, show, diff; and purge what is kept of it"}, a.logCmd(), a.showCmd(), a.diffCmd(), purge)
+	return group(&cobra.Command{Use: "history", Short: "What notes said before: log, show, diff; and purge what is kept of it"}, a.logCmd(), a.showCmd(), a.diffCmd(), a.historyMergeCmd(), purge)
 }
 
 // searchPast answers a question from the notes as they were.

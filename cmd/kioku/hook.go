@@ -162,6 +162,9 @@ func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in
 			a.remember(err)
 			section, given := recallNew(ctx, side, sidecar.Turn{Message: in.Prompt, Recent: recent}, record)
 			a.remember(record.Add(given))
+			if agenthook.AsksToForget(in.Prompt) {
+				section = strings.TrimSpace(section + "\n\n" + agenthook.ForgetHint)
+			}
 			out = agenthook.Context(in.Event, section)
 		}
 		return nil

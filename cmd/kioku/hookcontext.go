@@ -7,8 +7,10 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
+	"kioku/agent/standing"
 	"kioku/cmd/kioku/internal/agenthook"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
@@ -18,24 +20,32 @@ import (
 // hookChannel is the channel of the programs whose hooks are answered.
 const hookChannel = "terminal"
 
-// longTermFile is the file of what an agent should always know.
-const longTermFile = "MEMORY.md"
-
 const (
 	// startNotes is the number of daily notes that a session begins with.
 	startNotes = 2
-	// startMemory and startNote are the maximum numbers of characters of MEMORY.md and of a daily note in it.
+	// startMemory and startNote are the maximum numbers of characters of MEMORY.md of another machine and of a daily note in it.
 	startMemory, startNote = 4000, 1500
 )
 
-// startContext returns the standing instructions and preferences, the beginning of MEMORY.md and the ends of the latest daily notes, in
-// the frames that mark them as data, and the passages in them. It is empty if there are none.
+// startContext returns what the user keeps in MEMORY.md and USER.md, standing instructions and preferences, and the open loops that are due
+// and the ends of the latest daily notes in the frame that marks them as data, and the passages in all of them. It is empty if there are none.
 func (a *app) startContext(ctx context.Context, c *connect.Client, side *sidecar.Sidecar) (string, []agenthook.Passage, error) {
-	known, err := a.startMemories(ctx, c)
+	known, err := latestNotes(ctx, c)
 	if err != nil {
 		return "", nil, err
 	}
-	section, given := framed(side.FrameInput(ctx, sidecar.Turn{Channel: hookChannel, Standing: true}, known))
+	in := side.FrameInput(ctx, sidecar.Turn{Channel: hookChannel, Standing: true}, slices.Concat(side.DueLoops(ctx), known))
+	in.Start = true
+	if !slices.ContainsFunc(in.Files, func(f bootstrap.File) bool { return f.Name == bootstrap.Memory && f.Path != "" }) {
+		// The memory is on another machine, which does not tell which notes a tool had a say in.
+		long, err := c.Get(ctx, memory.GetRequest{Path: bootstrap.Memory})
+		if err == nil {
+			in.Recalled = slices.Concat(passage(c.Agent, long, true, startMemory), in.Recalled)
+		} else if !render.NotFound(err) {
+			return "", nil, err
+		}
+	}
+	section, given := framed(in)
 	return section, given, nil
 }
 
@@ -63,15 +73,9 @@ func framed(in prompt.Input) (string, []agenthook.Passage) {
 	}
 }
 
-// startMemories returns the passages that a session begins with.
-func (a *app) startMemories(ctx context.Context, c *connect.Client) ([]prompt.Memory, error) {
+// latestNotes returns the ends of the latest daily notes.
+func latestNotes(ctx context.Context, c *connect.Client) ([]prompt.Memory, error) {
 	var known []prompt.Memory
-	long, err := c.Get(ctx, memory.GetRequest{Path: longTermFile})
-	if err == nil {
-		known = append(known, passage(c.Agent, long, true, startMemory)...)
-	} else if !render.NotFound(err) {
-		return nil, err
-	}
 	list, err := c.AllFiles(ctx, memory.FileQuery{Glob: "memory/*.md", Filter: memory.Filter{Sources: []string{memory.SourceMemory}}, Limit: 10_000})
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func endOf(ctx context.Context, c *connect.Client, path string) (memory.Excerpt,
 	return c.Get(ctx, memory.GetRequest{Path: path, From: first.TotalLines - lines + 1, Lines: lines})
 }
 
-// passage returns the first or the last lines of a text that have at most limit characters together, none if it is blank.
+// passage returns the first or the last lines of a text that have at most limit characters together, none if they say nothing.
 func passage(agent string, got memory.Excerpt, head bool, limit int) []prompt.Memory {
 	lines := slices.Collect(strings.Lines(got.Text))
 	from, to := 0, len(lines)
@@ -114,7 +118,7 @@ func passage(agent string, got memory.Excerpt, head bool, limit int) []prompt.Me
 		}
 	}
 	text := strings.Join(lines[from:to], "")
-	if strings.TrimSpace(text) == "" {
+	if !standing.Says(text) {
 		return nil
 	}
 	start := got.From + from

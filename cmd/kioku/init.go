@@ -29,7 +29,8 @@ type made struct {
 }
 
 func (a *app) initCmd() *cobra.Command {
-	return &cobra.Command{
+	var yes, noModel bool
+	cmd := &cobra.Command{
 		Use: "init [FOLDER]", Short: "Create a workspace: MEMORY.md, USER.md and memory/",
 		Long: "Create a workspace in a folder, by default the one of --workspace or the current one. Existing files are not changed.\n" +
 			"A folder that was indexed whole, because it had neither MEMORY.md nor memory/, stays so: " + config.FolderFile + " says it.",
@@ -43,9 +44,16 @@ func (a *app) initCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Write(m, m.tell)
+			if err := a.Write(m, m.tell); err != nil || noModel {
+				return err
+			}
+			return a.offerModel(cmd.Context(), conf, dir, yes)
 		},
 	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "add a model without a question, so that notes are found by what they mean")
+	cmd.Flags().BoolVar(&noModel, "no-model", false, "do not offer a model")
+	cmd.MarkFlagsMutuallyExclusive("yes", "no-model")
+	return cmd
 }
 
 // initFolder returns the settings, and the absolute path of the folder to create.

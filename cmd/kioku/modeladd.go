@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,6 +104,10 @@ func (a *app) addModel(ctx context.Context, req modelstore.Request) error {
 	if err != nil {
 		if errors.Is(err, modelstore.ErrAdded) {
 			return render.Misuse("%w", err)
+		}
+		var network net.Error
+		if errors.As(err, &network) {
+			err = fmt.Errorf("%w; without a network, get the files on another machine and add their folder: kioku model add FOLDER", err)
 		}
 		return err
 	}

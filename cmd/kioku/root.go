@@ -49,7 +49,7 @@ func (a *app) rootCmd() *cobra.Command {
 func (a *app) groups() []commandGroup {
 	return []commandGroup{
 		{"Everyday commands:", []*cobra.Command{a.initCmd(), a.setupCmd(), a.searchCmd(), a.appendCmd(), a.getCmd(), a.lsCmd(), a.statusCmd(), a.serveCmd(), a.doctorCmd(), a.modelCmd()}},
-		{"Notes:", []*cobra.Command{a.updateCmd(), a.undoCmd(), a.linksCmd(), a.explainCmd(), a.deriveCmd()}},
+		{"Notes:", []*cobra.Command{a.updateCmd(), a.forgetCmd(), a.correctCmd(), a.tidyCmd(), a.undoCmd(), a.linksCmd(), a.explainCmd(), a.deriveCmd()}},
 		{"History:", []*cobra.Command{a.historyCmd()}},
 		{"Agents:", []*cobra.Command{a.chatCmd(), a.promptCmd(), a.agentCmd(), a.councilCmd()}},
 		{"Administration:", []*cobra.Command{a.configCmd(), a.tokenCmd(), a.indexCmd(), a.stopCmd(), a.restartCmd(), a.backupCmd(), a.restoreCmd(), a.benchCmd(), a.schemaCmd(), a.versionCmd()}},

@@ -30,6 +30,7 @@ var outputs = map[string]any{
 	"bench retrieval":         bench.Runs{},
 	"config get":              shownSetting{},
 	"config list":             []shownSetting{},
+	"correct":                 operation(server.Notes.Forget),
 	"council action list":     operation(server.Council.ListActions),
 	"council action request":  operation(server.Council.RequestAction),
 	"council approve":         oneOf{engine.Detail{}, council.Suggestion{}},

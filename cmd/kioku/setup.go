@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,7 +24,8 @@ import (
 type setupFlags struct {
 	scope, name       string
 	dryRun, undo, yes bool
-	noHooks           bool
+	noHooks, noAllow  bool
+	noModel           bool
 }
 
 func (a *app) setupCmd() *cobra.Command {
@@ -33,15 +35,15 @@ func (a *app) setupCmd() *cobra.Command {
 		Long: "Write the memory into the configuration of an MCP client, after showing the change: " + clientNames() + ".\n" +
 			"Everything else in the file stays as it is, and a copy of it is kept beside it. Flags of settings, such as --workspace\n" +
 			"and --agent, are passed on to the server; without them it is the memory that this command finds here. Claude Code and Codex\n" +
-			"get hooks too, so that conversations begin with what is known and are stored.\n" +
+			"get hooks too, so that conversations begin with what is known and are stored; Claude Code may use the tools without asking.\n" +
 			"Without a client, setup lists those that are found on this machine and whether they are set up.",
 		Example: "  kioku setup\n  kioku setup claude-code --workspace ~/memory\n  kioku setup codex --dry-run\n  kioku setup claude-code --undo",
 		Args:    cobra.MaximumNArgs(1), ValidArgs: clientIDs(),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listClients()
 			}
-			return a.setUp(args[0], f)
+			return a.setUp(cmd.Context(), args[0], f)
 		},
 	}
 	fl := cmd.Flags()
@@ -50,6 +52,8 @@ func (a *app) setupCmd() *cobra.Command {
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the change, and write nothing")
 	fl.BoolVar(&f.undo, "undo", false, "take out what setup added")
 	fl.BoolVar(&f.noHooks, "no-hooks", false, "leave the hooks of the client alone (Claude Code and Codex have some)")
+	fl.BoolVar(&f.noAllow, "no-allow", false, "have Claude Code ask before it uses a tool of the memory")
+	fl.BoolVar(&f.noModel, "no-model", false, "do not offer a model")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "write without asking")
 	completeFlag(cmd, "scope", string(setup.User), string(setup.Project))
 	return cmd
@@ -102,7 +106,7 @@ func showChange(p *setup.Plan) shownChange {
 }
 
 // setUp plans the change of a configuration, shows it, and writes it if that is wanted.
-func (a *app) setUp(id string, f setupFlags) error {
+func (a *app) setUp(ctx context.Context, id string, f setupFlags) error {
 	client, ok := setup.Find(id)
 	if !ok {
 		near := text.Nearest(id, clientIDs())
@@ -136,7 +140,15 @@ func (a *app) setUp(id string, f setupFlags) error {
 		}
 	}
 	a.tellWritten(client, f, plan, hooks)
-	return nil
+	conf, err := a.config()
+	if err != nil || f.undo || f.noModel || f.yes {
+		return err
+	}
+	place, err := conf.Here()
+	if err != nil {
+		return nil // a server elsewhere has its own model
+	}
+	return a.offerModel(ctx, conf, place.Workspace, false)
 }
 
 // tellWritten says what was written and what comes next.
@@ -176,7 +188,11 @@ func (a *app) planSetup(client setup.Client, f setupFlags) (plan, hooks *setup.P
 	if plan, err = client.Install(a.machine(), scope, server); err != nil {
 		return nil, nil, err
 	}
-	if own, ok := client.Hooks(); ok && !f.noHooks {
+	allowed := plan.Name
+	if f.noAllow {
+		allowed = ""
+	}
+	if own, ok := client.Hooks(allowed); ok && !f.noHooks {
 		hooks, err = own.Install(a.machine(), scope, server)
 	}
 	return plan, hooks, err
@@ -193,7 +209,7 @@ func (a *app) planUndo(client setup.Client, scope setup.Scope, server setup.Serv
 		}
 		return nil, nil, err
 	}
-	own, ok := client.Hooks()
+	own, ok := client.Hooks(plan.Name)
 	if !ok || !withHooks {
 		return plan, nil, nil
 	}

@@ -11,7 +11,7 @@ func TestSetupAsksAtATerminal(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]bool{"y\r": true, "Yes\r": true, "n\r": false, "\r": false, "yep\r": false} {
 		s := newSandbox(t, notes())
-		p := s.commandAtTerminal("setup", "cursor", "--workspace", s.workspace)
+		p := s.commandAtTerminal("setup", "cursor", "--workspace", s.workspace, "--no-model")
 		p.shows(".cursor/mcp.json", `+`, `"kioku"`, "Write this? [y/N]")
 		if s.config(".cursor/mcp.json") != "-" {
 			t.Errorf("%q: written before the answer", answer)

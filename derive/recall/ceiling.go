@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"kioku/derive/store"
-	"kioku/derive/vocab"
 	"kioku/memory"
+	"kioku/search/analysis"
 )
 
 // withhold leaves out the passages of episodes above the ceiling, lines of such episodes in other passages, and merged passages that say
@@ -122,8 +122,8 @@ func (s *state) redact(h memory.Hit, hidden []memory.Episode) (shown memory.Hit,
 			open.WriteString(lines[i] + "\n")
 		}
 	}
-	left := vocab.ContentTerms(open.String())
-	if !slices.ContainsFunc(vocab.ContentTerms(s.query.Text+"\n"+s.background), func(term string) bool { return slices.Contains(left, term) }) {
+	left := analysis.ContentTerms(open.String())
+	if !slices.ContainsFunc(analysis.ContentTerms(s.query.Text+"\n"+s.background), func(term string) bool { return slices.Contains(left, term) }) {
 		h.Snippet = ""
 		return h, false
 	}

@@ -75,7 +75,7 @@ type unitSearch struct {
 // findUnits returns the units that are about the names, share the words of the message, or are what the message asks for.
 func (s *state) findUnits(ctx context.Context, names []name) (foundUnits, error) {
 	u := &unitSearch{state: s, found: map[string]memory.FoundUnit{}}
-	u.terms = vocab.ContentTerms(cmp.Or(u.namedMessage(names), s.query.Text))
+	u.terms = analysis.ContentTerms(cmp.Or(u.namedMessage(names), s.query.Text))
 	for _, term := range u.terms {
 		u.thirds = append(u.thirds, thirdPerson(term))
 	}

@@ -53,7 +53,7 @@ func (d *Store) PutClaims(ctx context.Context, class string, version int, batch 
 	}
 	err = d.write(ctx, "put claims", func(t *txn) {
 		stale = nil
-		w := claimWriter{txn: t, class: class, version: version, words: d.words, forgotten: t.tombstones(), entities: map[memory.EntityRef]int64{}, dropped: map[string]int{}}
+		w := claimWriter{txn: t, class: class, version: version, words: d.words, forgotten: t.tombstones(), says: d.opt.Forgotten, entities: map[memory.EntityRef]int64{}, dropped: map[string]int{}}
 		for i := range batch {
 			if !w.putEpisode(&batch[i]) {
 				stale = append(stale, batch[i].Episode.UID)
@@ -74,6 +74,7 @@ type claimWriter struct {
 	version   int
 	words     *vocab.Vocabulary
 	forgotten map[string]bool
+	says      func(text string) bool     // what people have had forgotten
 	entities  map[memory.EntityRef]int64 // 0 for a name that is none
 	renamed   bool                       // an entity was inserted, is mentioned again, or has an alias that a person has written
 	dropped   map[string]int
@@ -146,6 +147,10 @@ func (w *claimWriter) putMention(episode int64, m *unit.Mention) {
 
 // putClaim writes one claim.
 func (w *claimWriter) putClaim(episode int64, c *unit.Claim) {
+	if w.says(c.Quote) || w.says(c.LoopText) {
+		w.dropForgotten(episode)
+		return
+	}
 	switch c.Kind {
 	case unit.ClaimFact:
 		w.putFact(episode, c)

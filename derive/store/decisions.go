@@ -58,8 +58,7 @@ func (t *txn) applyDecisions(before, after []unit.Decision) (forgot bool) {
 			t.purgeKey(target)
 			forgot = true
 		case isForgotten(before, target):
-			// What was dropped is not known any more: all episodes are read again.
-			t.exec("UPDATE payload_episode SET ruled = 0, read_by = '', forgotten = 0")
+			t.exec(readAgain)
 		}
 	}
 	if forgot {

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"context"
+	"os"
+	"slices"
 	"strings"
 
 	"kioku/derive/vocab"
@@ -35,6 +38,66 @@ func (t *txn) purgeKey(key string) {
 	t.exec("DELETE FROM dropped WHERE reason LIKE 'unknown predicate %'") // the model's words
 	t.purgeAnswers(episodes)
 }
+
+// ForgetSaid purges what was derived from texts that say what people have had forgotten. No claim with such a quote is stored from then on.
+func (d *Store) ForgetSaid(ctx context.Context) error {
+	if !d.isThere() {
+		return nil
+	}
+	return d.write(ctx, "forget what was said", func(t *txn) {
+		keys := map[string]bool{}
+		t.each("SELECT key, quote, object FROM claims", nil, func(scan func(...any)) {
+			var key, quote, object string
+			scan(&key, &quote, &object)
+			if d.opt.Forgotten(quote) || d.opt.Forgotten(object) {
+				keys[key] = true
+			}
+		})
+		for key := range keys {
+			t.purgeKey(key)
+		}
+		if len(keys) > 0 {
+			t.rebuildUnitTerms()
+		}
+	})
+}
+
+// SaidBy returns the facts and loops that were derived from sentences, as people read them.
+func (d *Store) SaidBy(ctx context.Context, said []string) (units []string, err error) {
+	if !d.isThere() || len(said) == 0 {
+		return nil, nil
+	}
+	err = d.read(ctx, "find what was derived", func(t *txn) {
+		t.each(`SELECT DISTINCT coalesce(e.name, ''), c.predicate, c.object, c.quote FROM claims c LEFT JOIN entities e ON e.id = c.subject WHERE c.kind <> 'close'`, nil,
+			func(scan func(...any)) {
+				var subject, predicate, object, quote string
+				scan(&subject, &predicate, &object, &quote)
+				text := strings.TrimSpace(strings.Join([]string{subject, strings.ReplaceAll(predicate, "_", " "), object}, " "))
+				from := slices.ContainsFunc(said, func(s string) bool { return quote != "" && (strings.Contains(s, quote) || strings.Contains(quote, s)) })
+				if from && !slices.Contains(units, text) {
+					units = append(units, text)
+				}
+			})
+	})
+	return units, err
+}
+
+// isThere reports whether anything was ever derived.
+func (d *Store) isThere() bool {
+	_, err := os.Stat(d.path)
+	return err == nil
+}
+
+// ReadAgain has all episodes read again, because what people have had forgotten holds again.
+func (d *Store) ReadAgain(ctx context.Context) error {
+	if !d.isThere() {
+		return nil
+	}
+	return d.write(ctx, "read episodes again", func(t *txn) { t.exec(readAgain) })
+}
+
+// readAgain: what was dropped is not known any more.
+const readAgain = "UPDATE payload_episode SET ruled = 0, read_by = '', forgotten = 0"
 
 // keysOf returns, as a JSON array, the key of what is forgotten and those under which claims have it whose subjects are merged into
 // another entity.

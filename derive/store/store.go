@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// ReadOnly reads what another process may own. By default the file is made when it is first needed.
 	ReadOnly bool
+	// Forgotten reports whether a text says what people have had forgotten; nil means that none does.
+	Forgotten func(text string) bool
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 	// Log receives warnings that no caller is told about; nil discards them.
@@ -53,6 +55,9 @@ func Path(state, agent string) string {
 func New(path, index string, opt Options) *Store {
 	if opt.Now == nil {
 		opt.Now = time.Now
+	}
+	if opt.Forgotten == nil {
+		opt.Forgotten = func(string) bool { return false }
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)

@@ -47,6 +47,9 @@ var errNoEpisodes = errors.New("none of its episodes is in the index any more: m
 // PutSummary writes a summary with the episodes that it was made from, if it differs from the one before. The summary is at least as sensitive
 // as its episodes, unless a person has decided otherwise. One that a person has had forgotten is not written.
 func (d *Store) PutSummary(ctx context.Context, u memory.Unit, episodes []string, reason string) error {
+	if u.Summary != nil && d.opt.Forgotten(u.Summary.Text) {
+		return nil
+	}
 	return d.write(ctx, "put summary", func(t *txn) { t.putSummary(u, episodes, reason, d.now()) })
 }
 

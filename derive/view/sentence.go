@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"kioku/chunker"
 	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
@@ -73,7 +72,7 @@ var abbreviation = regexp.MustCompile(`(?:^|[^\pL])(?:(?:\pL\.)*\pL|Dr|Mr|Mrs|Ms
 // sentences cuts a line into sentences.
 func sentences(line string) (list []string) {
 	whole := ""
-	for _, part := range append(chunker.Sentences(line, maxSentence), "") {
+	for _, part := range append(text.Sentences(line, maxSentence), "") {
 		if abbreviation.MatchString(strings.TrimSpace(whole)) && part != "" {
 			whole += part
 			continue

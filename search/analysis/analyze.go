@@ -26,6 +26,20 @@ const (
 // groups (+49 170 555 0199, $1,299.00). An emoji is a term. A term has 1 to 64 bytes, without white space and control characters.
 func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 
+// ContentTerms returns the different terms of a text that say something about its subject, in their order.
+func ContentTerms(text string) []string {
+	a := NewAnalyzer()
+	defer a.Release()
+	a.Add(text)
+	var terms []string
+	for _, t := range a.Tokens {
+		if t.IsLeaf() && !slices.Contains(terms, t.Term) && !IsStopWord(a.Lower[t.Start:t.End], t.Kind) {
+			terms = append(terms, t.Term)
+		}
+	}
+	return terms
+}
+
 // Chunk is what a chunk is found by.
 type Chunk struct {
 	// Language decides how its words are stemmed.

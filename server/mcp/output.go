@@ -109,6 +109,9 @@ func getText(out tools.GetOutput) string {
 
 // appendText is the output of memory_append for a model.
 func appendText(out tools.AppendOutput) string {
+	if out.Path == "" {
+		return out.Hint
+	}
 	said := fmt.Sprintf("Stored in %s, line %d.", out.Path, out.StartLine)
 	if out.Deduplicated {
 		said = fmt.Sprintf("It was in %s before (line %d); nothing was written.", out.Path, out.StartLine)
@@ -121,7 +124,25 @@ func appendText(out tools.AppendOutput) string {
 
 // updateText is the output of memory_update for a model.
 func updateText(out tools.UpdateOutput) string {
+	if out.Path == "" {
+		return placesText(out)
+	}
 	return fmt.Sprintf("Changed %s, line %d. The text before is kept: revision %s.", out.Path, out.StartLine, out.Revision) + hintText(out.Secrets, out.Hint)
+}
+
+// placesText tells a model of places that say what is to be forgotten, or was.
+func placesText(out tools.UpdateOutput) string {
+	said := out.Hint
+	if out.Revision != "" {
+		said = strings.ReplaceAll(said, "REVISION", out.Revision)
+	}
+	for _, p := range out.Places {
+		said += "\n" + p.Place + "  " + p.Text
+		if p.Weak {
+			said += " (perhaps)"
+		}
+	}
+	return said
 }
 
 // hintText tells of secrets that were left out, and what a model may do then.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path"
 	"strconv"
 	"strings"
 	"unicode"
@@ -104,10 +103,10 @@ func (n *note) describe() {
 	if own := len(n.Outline) > 0 && n.Outline[0].Level == 1 && !n.Raw; own {
 		return
 	}
-	n.Title = strings.TrimSuffix(path.Base(n.Path), path.Ext(n.Path))
-	if n.File != nil && n.File.Title != "" {
+	if n.File != nil {
 		n.Title = n.File.Title
 	}
+	n.Title = nameOf(n.Title, n.Path)
 }
 
 // lookUp fills in what the index knows of the note.

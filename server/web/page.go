@@ -20,7 +20,7 @@ import (
 type page struct {
 	// View of the page; its Name is "problem" for a page about an error.
 	View view
-	// Views of the navigation.
+	// Views that have something to show, in the order of the navigation.
 	Views []view
 	// Agents that the caller may reach.
 	Agents []string
@@ -91,7 +91,7 @@ func (s *site) serveView(w http.ResponseWriter, r *http.Request, v view) {
 // newPage returns the page of a view without its data: for the agent that the request names, else for the first. It returns an error if the
 // caller cannot reach the agent, with a page for the first.
 func (s *site) newPage(r *http.Request, v view) (page, error) {
-	p := page{View: v, Views: views, Version: s.version, HasToken: tokenOf(r) != ""}
+	p := page{View: v, Version: s.version, HasToken: tokenOf(r) != ""}
 	var err error
 	if p.Agents, err = s.agents(r.Context()); err == nil && len(p.Agents) > 0 {
 		p.Agent = p.Agents[0]
@@ -103,6 +103,11 @@ func (s *site) newPage(r *http.Request, v view) (page, error) {
 	}
 	if len(p.Agents) > 1 {
 		p.AgentParam = p.Agent
+	}
+	for _, other := range views {
+		if other.shown == nil || other.Name == v.Name || err == nil && other.shown(r.Context(), s, server.OfAgent{Agent: p.Agent}) {
+			p.Views = append(p.Views, other)
+		}
 	}
 	return p, err
 }

@@ -22,7 +22,7 @@ var inline = regexp.MustCompile(`(?i)<script(?:>| [^>]*[^>]*>[^<]+</script>)|<st
 func TestPagesKeepToTheirPolicy(t *testing.T) {
 	t.Parallel()
 	c := &fakeMemory{notes: map[string]string{"a.md": "# A\n"}}
-	for _, path := range []string{"/", "/search", "/notes", "/timeline", "/map", "/turns", "/live", "/note?path=a.md", "/note?path=a.md&view=raw", "/nothing", "/login"} {
+	for _, path := range []string{"/", "/search", "/state", "/notes", "/timeline", "/map", "/turns", "/live", "/note?path=a.md", "/note?path=a.md&view=raw", "/nothing", "/login"} {
 		t.Run(path, func(t *testing.T) {
 			w := get(t, c, path)
 			policy := w.Header().Get("Content-Security-Policy")
@@ -109,7 +109,7 @@ func TestLinksNameTheAgentOfSeveral(t *testing.T) {
 	t.Parallel()
 	c := &fakeMemory{agents: []string{"ann", "bob"}, notes: map[string]string{"a.md": "[b](b.md)\n"}}
 	page := get(t, c, "/note?agent=bob&path=a.md").Body.String()
-	for _, want := range []string{`href="/search?agent=bob"`, `<option selected>bob</option>`, `href="/note?agent=bob&amp;path=b.md"`, `data-agent="bob"`} {
+	for _, want := range []string{`href="/?agent=bob"`, `<option selected>bob</option>`, `href="/note?agent=bob&amp;path=b.md"`, `data-agent="bob"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in\n%s", want, page)
 		}
@@ -345,7 +345,7 @@ func TestNotesAreListed(t *testing.T) {
 	t.Parallel()
 	c := &fakeMemory{notes: map[string]string{`a"b<c>.md`: "x"}}
 	page := get(t, c, "/notes").Body.String()
-	if !strings.Contains(page, `href="/note?path=a%22b%3Cc%3E.md"`) || !strings.Contains(page, `a&#34;b&lt;c&gt;.md</a>`) {
+	if !strings.Contains(page, `href="/note?path=a%22b%3Cc%3E.md"`) || !strings.Contains(page, `a&#34;b&lt;c&gt;</a>`) {
 		t.Errorf("the page is\n%s", page)
 	}
 	if page = get(t, &fakeMemory{}, "/notes?find=zz").Body.String(); !strings.Contains(page, "No note is called like that") {

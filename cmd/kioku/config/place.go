@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"kioku/internal/files"
@@ -125,10 +126,37 @@ func (c *Config) agentDir(agent string) string { return cmp.Or(c.Agents[agent].A
 // ExtraPaths returns what is indexed of an agent in addition to its workspace: what a flag, a variable or the workspace's file
 // sets, else the agent's own paths, else the common ones.
 func (c *Config) ExtraPaths(agent string) []string {
+	paths := c.Index.ExtraPaths
 	if own := c.Agents[agent].ExtraPaths; own != nil && c.origins["extraPaths"].layer <= byFile {
-		return own
+		paths = own
 	}
-	return c.Index.ExtraPaths
+	if c.Has(SourceHosts) {
+		paths = append(slices.Clone(paths), c.HostMemories()...)
+	}
+	return paths
+}
+
+// SourceHosts, among the sources, has the memories indexed that other programs keep for themselves.
+const SourceHosts = "hosts"
+
+// HostMemories returns the memories that Claude Code, Codex and OpenClaw have now, as extra paths. They are read, and never written.
+func (c *Config) HostMemories() (paths []string) {
+	var globs []string
+	if c.ClaudeCodeDir != "" {
+		globs = append(globs, filepath.Join(c.ClaudeCodeDir, "*", "memory"))
+	}
+	if c.CodexDir != "" {
+		globs = append(globs, filepath.Join(filepath.Dir(c.CodexDir), "memories"))
+	}
+	if c.home != "" {
+		openclaw := filepath.Join(c.home, ".openclaw", "workspace")
+		globs = append(globs, filepath.Join(openclaw, "MEMORY.md"), filepath.Join(openclaw, "memory"))
+	}
+	for _, glob := range globs {
+		found, _ := filepath.Glob(glob) // a home with characters of patterns has none
+		paths = append(paths, found...)
+	}
+	return paths
 }
 
 // ProjectsOf returns the folders of whose conversations with other agents the transcripts belong to the memory of a place: its own

@@ -377,9 +377,9 @@ func (r *registry) inHome(path string) (string, error) {
 
 // source checks one of what is indexed.
 func source(name string) (string, error) {
-	if name != memory.SourceMemory && !memory.IsTranscript(name) {
-		return "", fmt.Errorf("%q is not a source; there are %s, %s, %s and %s", shorten(name),
-			memory.SourceMemory, memory.SourceSessions, memory.SourceClaudeCode, memory.SourceCodex)
+	if name != memory.SourceMemory && name != SourceHosts && !memory.IsTranscript(name) {
+		return "", fmt.Errorf("%q is not a source; there are %s, %s, %s, %s and %s", shorten(name),
+			memory.SourceMemory, memory.SourceSessions, memory.SourceClaudeCode, memory.SourceCodex, SourceHosts)
 	}
 	return name, nil
 }

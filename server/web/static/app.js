@@ -192,6 +192,13 @@ export function words(tag, props, text) {
 	return h(tag, { dir: "auto", lang: langOf(text), ...props }, clean(text));
 }
 
+// titleOf returns what people call a note: its title, else the name of its file without the ending; a day is written out.
+export function titleOf(path, title = "") {
+	const name = clean(title || path.split("/").pop().replace(/\.[a-z]+$/i, ""));
+	if (/^\d{4}-\d\d-\d\d$/.test(name)) return day(name);
+	return /^\p{Lu}{2,}$/u.test(name) ? name[0] + name.slice(1).toLowerCase() : name; // MEMORY.md is Memory
+}
+
 // debounce returns a function that calls fn after wait() milliseconds without a further call.
 export function debounce(fn, wait) {
 	let timer;
@@ -302,7 +309,7 @@ function setUpKeys() {
 	document.addEventListener("keydown", (event) => {
 		if (event.key === "Escape" && inField(event.target)) event.target.blur();
 		if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || inField(event.target) || !on.checked || help.open) return;
-		const to = event.timeStamp - going < 1200 && document.querySelector(`.views [data-key="${CSS.escape(event.key)}"]`);
+		const to = event.timeStamp - going < 1200 && document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
 		going = -Infinity;
 		if (to) to.click();
 		else if (ownKeys.has(event.key)) ownKeys.get(event.key)(event);

@@ -213,7 +213,7 @@ async function showNames() {
 	if (!got.entities.length) return replace(view, none("No names", "Names come from headings, [[links]], @names and the front matter field people."));
 	const byType = Object.groupBy ? Object.groupBy(got.entities, (e) => e.type) : got.entities.reduce((all, e) => ({ ...all, [e.type]: [...(all[e.type] || []), e] }), {});
 	const merged = got.entities.filter((e) => e.merged_into);
-	const name = (id) => got.entities.find((e) => e.id === id)?.name || id.slice(0, 8);
+	const name = (id) => got.entities.find((e) => e.id === id)?.name || "another name";
 	replace(view,
 		got.twins?.length > 0 && section("Perhaps the same", got.twins.map(twins)),
 		Object.entries(typeNames).concat(Object.keys(byType).filter((t) => !typeNames[t]).map((t) => [t, clean(t)]))

@@ -1,14 +1,14 @@
 // The map of a memory: each point is a passage, and passages about the same are near each other.
-import { agent, announce, api, clean, color, count, day, debounce, errorBox, h, href, latest, noteHref, number, onTheme, replace, store, words } from "/static/app.js";
+import { agent, announce, api, clean, color, count, day, debounce, errorBox, h, href, latest, noteHref, number, onTheme, replace, store, titleOf, words } from "/static/app.js";
 import { Plane } from "/static/mapview.js";
 
 const $ = (id) => document.getElementById(id);
 const view = $("view"), stage = $("stage"), canvas = $("map"), tip = $("tip");
-const other = 8; // colour of what is in no group
+const other = 16; // colour of what is in no group
 const mostPoints = 20000; // of a map; beyond it is a sample
 let map, plane, groups = [], picked = -1, query = "";
 
-const phases = { reading: "Reading the notes", neighbors: "Looking for passages that are alike", layout: "Arranging them", naming: "Naming the clusters" };
+const phases = { reading: "Reading the notes", neighbors: "Looking for passages that are alike", layout: "Arranging them", naming: "Naming the topics" };
 
 async function load() {
 	try {
@@ -56,7 +56,7 @@ function about(got) {
 	const sample = total > n && n >= mostPoints ? `a sample of ${count(n, "passage")} of ${number(total)}` : count(n, "passage");
 	const older = got.computing ? " A newer map is being made." : total !== n && n < mostPoints ? ` There are ${number(total)} by now; the map follows when it is its turn.` : "";
 	const basis = map.basis === "vectors" ? "near each other if they mean the same" : "near each other if they share telling words";
-	$("about").textContent = `${sample[0].toUpperCase()}${sample.slice(1)} in ${count(map.files.length, "note")}, ${basis}. Axes and distances between clusters mean nothing.${older}`;
+	$("about").textContent = `${sample[0].toUpperCase()}${sample.slice(1)} in ${count(map.files.length, "note")}, ${basis}. Axes and distances between topics mean nothing.${older}`;
 }
 
 // begin shows a new map.
@@ -66,8 +66,8 @@ function begin() {
 	const first = !plane;
 	plane ||= new Plane(canvas, placeTip);
 	plane.setPoints(Float32Array.from(map.points, (p) => p.x), Float32Array.from(map.points, (p) => p.y));
-	const tops = clusterTops();
-	plane.labels = map.clusters.map((c, k) => ({ x: c.x, y: c.y, top: tops[k], text: clean(c.terms.slice(0, 2).join(" · ")), long: clean(c.terms.join(" · ")) })).filter((l) => l.text);
+	nameClusters();
+	plane.labels = map.clusters.map((c) => ({ x: c.x, y: c.y, text: clean(c.terms.slice(0, 2).join(" · ")), long: clean(c.terms.join(" · ")) })).filter((l) => l.text);
 	select(-1);
 	colourBy($("by").value);
 	listClusters();
@@ -80,16 +80,23 @@ function begin() {
 	if (query) lightUp();
 }
 
-// clusterTops returns the y above which only a twentieth of the points of each cluster are.
-function clusterTops() {
-	const ys = map.clusters.map(() => []);
-	for (const p of map.points) if (p.cluster >= 0) ys[p.cluster].push(p.y);
-	return ys.map((all, k) => (all.length ? Math.min(all.sort((a, b) => a - b)[Math.floor(all.length / 20)], map.clusters[k].y) : map.clusters[k].y));
+// keys are words of front matter and of addresses, which are no topics; so is what looks like a key or a number.
+const keys = new Set("title name tags tag date dates created updated modified aliases alias type status author authors source sources category categories lang language url uuid id path null true false".split(" "));
+const topic = (term) => !keys.has(term.toLowerCase()) && !/[_:=/\\]|^[\d.-]+$|^[0-9a-f-]{8,}$/i.test(term);
+
+// nameClusters keeps the topics among the terms of the clusters. One without a topic has the name of the note with the most passages in it.
+function nameClusters() {
+	map.clusters.forEach((c, k) => {
+		c.terms = c.terms.filter(topic);
+		if (c.terms.length) return;
+		const [most] = tally(map.points.filter((p) => p.cluster === k), (p) => [p.file]);
+		if (most) c.terms = [titleOf(map.files[most[0]].path, map.files[most[0]].title)];
+	});
 }
 
 function paint() {
-	const names = ["--c1", "--c3", "--c2", "--c4", "--c6", "--c5", "--c7", "--c8", "--none"];
-	plane.colours = $("by").value === "age" ? ["--a0", "--a1", "--a2", "--a3", "--a4", "--a4", "--a4", "--a4", "--none"].map(color) : names.map(color);
+	const names = ["--c1", "--c3", "--c2", "--c4", "--c6", "--c5", "--c7", "--c8", "--c9", "--c10", "--c11", "--c12", "--c13", "--c14", "--c15", "--c16", "--none"];
+	plane.colours = $("by").value === "age" ? ["--a0", "--a1", "--a2", "--a3", "--a4", ...Array(11).fill("--a4"), "--none"].map(color) : names.map(color);
 	plane.ink = color("--ink");
 	plane.ground = color("--surface");
 	plane.request();
@@ -97,7 +104,7 @@ function paint() {
 
 // groupers return the name of the group of each point, "" for none, in the order of the legend if it matters.
 const groupers = {
-	cluster: () => ({ of: (i) => { const k = map.points[i].cluster, c = map.clusters[k]; return c ? clean(c.terms.slice(0, 2).join(" · ")) || `cluster ${k + 1}` : ""; }, none: "in no cluster" }),
+	cluster: () => ({ of: (i) => { const k = map.points[i].cluster, c = map.clusters[k]; return c ? clean(c.terms.slice(0, 2).join(" · ")) || `topic ${k + 1}` : ""; }, none: "in no topic" }),
 	folder: () => { const depth = commonDepth(); return { of: (i) => fileOf(i).path.split("/").slice(depth, -1)[0] || "(top)", none: "other folders" }; },
 	tag: () => {
 		const counts = tally(map.points, (p) => map.files[p.file].tags);
@@ -136,15 +143,15 @@ function colourBy(by) {
 	const names = map.points.map((_, i) => g.of(i));
 	let counts = tally(names, (n) => (n ? [n] : []));
 	if (g.order) counts.sort((a, b) => g.order.indexOf(a[0]) - g.order.indexOf(b[0]));
-	// Clusters beyond the eighth take the colours again: they lie apart, and their names are on the map.
+	// No two groups share a colour; those beyond the last colour are others.
 	const cycle = by === "cluster";
-	const index = new Map(counts.map(([name], i) => [name, cycle ? i % 8 : Math.min(i, other)]));
+	const most = cycle ? 16 : 8;
+	const index = new Map(counts.map(([name], i) => [name, i < most ? i : other]));
 	if (g.order) for (const [name] of counts) index.set(name, g.order.indexOf(name));
 	names.forEach((n, i) => (plane.colour[i] = n ? index.get(n) : other));
-	const most = cycle ? 16 : 8;
 	groups = counts.slice(0, most).map(([name, n]) => ({ name, n, colour: index.get(name), has: (i) => names[i] === name }));
 	const rest = names.length - groups.reduce((sum, x) => sum + x.n, 0);
-	if (rest > 0) groups.push({ name: cycle && counts.length > most ? "other clusters, or none" : g.none, n: rest, colour: other, has: (i) => !groups.some((x) => x.colour !== undefined && x.name === names[i]) });
+	if (rest > 0) groups.push({ name: cycle && counts.length > most ? "other topics, or none" : g.none, n: rest, colour: other, has: (i) => !groups.some((x) => x.colour !== undefined && x.name === names[i]) });
 	picked = -1;
 	plane.dim.fill(0);
 	showLegend(by);
@@ -172,13 +179,13 @@ function listClusters() {
 	at.hidden = !map.clusters.length;
 	const files = map.clusters.map(() => new Map());
 	for (const p of map.points) if (p.cluster >= 0) files[p.cluster].set(p.file, (files[p.cluster].get(p.file) || 0) + 1);
-	replace(at, h("h2", {}, "Clusters"), h("p", { class: "small muted" }, "The same as a list: what lies together, and the notes with the most passages there."),
+	replace(at, h("h2", {}, "Topics"), h("p", { class: "small muted" }, "The same as a list: what lies together, and the notes with the most passages there."),
 		h("div", {}, map.clusters.map((c, k) => h("section", {},
-			h("h3", {}, h("span", { class: `sw k${k % 8}` }), words("span", {}, c.terms.slice(0, 3).join(" · ") || `Cluster ${k + 1}`)),
+			h("h3", {}, words("span", {}, c.terms.slice(0, 3).join(" · ") || `Topic ${k + 1}`)),
 			h("p", { class: "small muted row" }, h("span", {}, `${count(c.size, "passage")} of ${count(files[k].size, "note")}`),
 				h("button", { type: "button", "aria-label": `Show ${c.terms.slice(0, 2).join(" ")} on the map`, onclick: () => { plane.show(c.x, c.y, 4); stage.scrollIntoView({ block: "nearest" }); } }, "Show")),
 			h("ul", {}, [...files[k]].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([f, n]) => h("li", {},
-				words("a", { href: noteHref(map.files[f].path), title: clean(map.files[f].path), "data-step": true }, map.files[f].title || map.files[f].path.split("/").pop().replace(/\.md$/, "")),
+				words("a", { href: noteHref(map.files[f].path), title: clean(map.files[f].path), "data-step": true }, titleOf(map.files[f].path, map.files[f].title)),
 				n > 1 && h("span", { class: "num" }, number(n)))))))));
 }
 
@@ -192,7 +199,7 @@ function select(i, touch) {
 	if (i >= 0) {
 		const f = fileOf(i), p = map.points[i];
 		const heading = p.heading.split(" > ").pop().replace(/^#+ /, "");
-		replace(tip, words("b", {}, f.title || f.path.split("/").pop().replace(/\.md$/, "")), heading && heading !== f.title && words("span", {}, heading),
+		replace(tip, words("b", {}, titleOf(f.path, f.title)), heading && heading !== f.title && words("span", {}, heading),
 			words("span", { class: "path" }, `${f.path}:${p.start_line}–${p.end_line}`), (p.date || f.tags.length > 0) && h("span", {}, [day(p.date), ...f.tags.slice(0, 4).map((t) => `#${clean(t)}`)].filter(Boolean).join(" · ")),
 			touch && h("a", { href: addressOf(i) }, "Open the note"));
 	}

@@ -6,8 +6,13 @@ const smallest = 0.6, largest = 400;
 // parts is how many places within a pixel, across and down, a circle may begin at.
 const parts = 4;
 
-// farthest is the maximum number of pixels that a name is above the middle of what it names.
-const farthest = 60;
+// offsets are the places of a name around the middle of what it names, the nearest first, those above before those below.
+const offsets = [];
+for (let dy = -150; dy <= 150; dy += 12) for (let dx = -150; dx <= 150; dx += 25) offsets.push([dx, dy]);
+offsets.sort((a, b) => a[0] ** 2 + a[1] ** 2 - b[0] ** 2 - b[1] ** 2 || a[1] - b[1]);
+
+// crowded is the number of points from which a plane may have no place that is free.
+const crowded = 3000;
 
 const known = new Map();
 
@@ -64,7 +69,7 @@ class Grid {
 }
 
 // Plane draws points on a canvas. Its fields colours (a list of CSS colours), colour (an index for each point), dim (1 for a point that is
-// faded), lit (a set of points that are drawn above all) and labels (names with the place that they name and the y of its top) are set from
+// faded), lit (a set of points that are drawn above all) and labels (names with the place that they name) are set from
 // outside, and then draw is called.
 export class Plane {
 	constructor(canvas, onChange) {
@@ -247,32 +252,47 @@ export class Plane {
 		c.stroke();
 	}
 
-	// drawLabels writes names where there is room, the first ones first: above the points they name if that is near, else among them, with a
-	// halo.
+	// drawLabels writes names where there is room, the first ones first: as near to what they name as they cover neither a point nor
+	// another name. On a plane so full that no place is free, a name stands in the middle of its points, with a halo.
 	drawLabels(c) {
-		const taken = [];
+		const taken = [], full = this.x.length > crowded, free = this.freeCells();
 		c.font = `600 13px ${getComputedStyle(document.body).fontFamily}`;
 		c.textAlign = "center";
 		c.textBaseline = "middle";
 		c.lineJoin = "round";
 		this.shown = 0;
 		for (const l of this.labels) {
-			let [sx, sy] = this.screen(l.x, l.y);
-			const above = (l.y - l.top) * this.scaleY + this.radius() + 13;
-			if (above <= farthest) sy -= above;
+			const [mx, my] = this.screen(l.x, l.y);
 			const text = this.zoom > 2.5 ? l.long : l.text, w = c.measureText(text).width / 2 + 6;
-			const box = [sx - w, sy - 11, sx + w, sy + 11];
-			if (box[0] < 0 || box[1] < 0 || box[2] > this.width || box[3] > this.height) continue;
-			if (taken.some((t) => box[0] < t[2] && t[0] < box[2] && box[1] < t[3] && t[1] < box[3])) continue;
-			taken.push(box);
+			const boxAt = ([x, y]) => [x - w, y - 11, x + w, y + 11];
+			const fits = (box) => box[0] >= 0 && box[1] >= 0 && box[2] <= this.width && box[3] <= this.height && !taken.some((t) => box[0] < t[2] && t[0] < box[2] && box[1] < t[3] && t[1] < box[3]);
+			const places = offsets.map(([dx, dy]) => [mx + dx, my + dy]);
+			const at = places.find((p) => fits(boxAt(p)) && free(boxAt(p))) || (full && fits(boxAt([mx, my])) && [mx, my]);
+			if (!at) continue;
+			taken.push(boxAt(at));
 			c.lineWidth = 5;
 			c.strokeStyle = this.ground;
 			c.globalAlpha = 0.92;
-			c.strokeText(text, sx, sy);
+			c.strokeText(text, ...at);
 			c.globalAlpha = 1;
 			c.fillStyle = this.ink;
-			c.fillText(text, sx, sy);
+			c.fillText(text, ...at);
 			this.shown++;
 		}
+	}
+
+	// freeCells returns a function that tells whether a box of the screen has no point in it.
+	freeCells() {
+		const side = 6, across = Math.ceil(this.width / side) + 1, cells = new Uint8Array(across * (Math.ceil(this.height / side) + 1)), r = this.radius();
+		for (let i = 0; i < this.x.length; i++) {
+			const [sx, sy] = this.screen(this.x[i], this.y[i]);
+			if (sx >= 0 && sy >= 0 && sx < this.width && sy < this.height) cells[Math.floor(sy / side) * across + Math.floor(sx / side)] = 1;
+		}
+		return (box) => {
+			for (let y = Math.max(0, Math.floor((box[1] - r) / side)); y <= (box[3] + r) / side; y++) {
+				for (let x = Math.max(0, Math.floor((box[0] - r) / side)); x <= (box[2] + r) / side; x++) if (cells[y * across + x]) return false;
+			}
+			return true;
+		};
 	}
 }

@@ -1,5 +1,6 @@
 // What the reader adds to a note on request: the borders of its chunks, and what a search matched in it.
 import { api, clean, count, errorBox, h, inPath, replace } from "/static/app.js";
+import { changing } from "/static/forget.js";
 import { markIn, termsOf } from "/static/highlight.js";
 import { bar, legend, trace } from "/static/score.js";
 
@@ -21,7 +22,7 @@ const button = document.getElementById("chunks");
 function borderOf(c, i, all) {
 	const overlap = i > 0 ? all[i - 1].end_line - c.start_line + 1 : 0;
 	const parts = [
-		`Chunk ${i + 1} of ${all.length}`, `lines ${c.start_line}–${c.end_line}`, `about ${count(c.tokens, "token")}`, c.embedded ? "vector" : "no vector",
+		`Passage ${i + 1} of ${all.length}`, `lines ${c.start_line}–${c.end_line}`, `about ${count(c.tokens, "token")}`, c.embedded ? "vector" : "no vector",
 		overlap > 0 && `repeats ${count(overlap, "line")}`, c.date, c.language && `words as in “${c.language}”`,
 	];
 	return h("div", { class: "chunk-border", role: "note" }, parts.filter(Boolean).join(" · "));
@@ -51,7 +52,7 @@ async function showChunks() {
 		const { chunks, skipped } = await api(`chunks/${inPath(path)}`);
 		const first = blocks[0]?.first || 1, last = blocks.at(-1)?.last || Infinity;
 		chunks.forEach((c, i) => c.start_line <= last && c.end_line >= first && place(borderOf(c, i, chunks), c.start_line));
-		if (!chunks.length) text.prepend(h("div", { class: "chunk-border" }, skipped ? `No chunks: ${clean(skipped)}` : "No chunks: the note has no text."));
+		if (!chunks.length) text.prepend(h("div", { class: "chunk-border" }, skipped ? `No passages: ${clean(skipped)}` : "No passages: the note has no text."));
 		button.setAttribute("aria-pressed", "true");
 	} catch (err) {
 		text.before(errorBox(err));
@@ -61,6 +62,14 @@ async function showChunks() {
 }
 
 button.addEventListener("click", showChunks);
+
+// Forget and correct: what is selected in the text is proposed.
+
+for (const [id, correct] of [["correct", true], ["forget", false]]) {
+	const open = document.getElementById(id);
+	open.addEventListener("pointerdown", (event) => event.preventDefault()); // keeps the selection
+	open.addEventListener("click", () => changing(document.getElementById("change"), { correct, text: String(getSelection()).trim().slice(0, 300), done: () => location.reload() }));
+}
 
 // What matched.
 

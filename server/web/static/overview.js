@@ -1,5 +1,6 @@
-// The overview: what the memory of an agent has, how fresh it is, and what is wrong with it.
-import { agent, ago, api, bytes, clean, count, day, errorBox, h, href, noteHref, number, replace, seconds, svg, words } from "/static/app.js";
+// The state: what the memory of an agent has, how fresh it is, and what is wrong with it.
+import { agent, ago, api, bytes, clean, count, errorBox, h, href, number, replace, seconds, svg } from "/static/app.js";
+import { emptyIndex } from "/static/home.js";
 
 const view = document.getElementById("view");
 
@@ -109,27 +110,10 @@ function sparkline(byDay, today) {
 		h("figcaption", { class: "small muted" }, h("span", {}, "a year ago"), h("a", { href: href("/timeline") }, label), h("span", {}, "now")));
 }
 
-const shown = 8; // of the newest notes
-
-// perDay returns how many notes each day has, and the newest notes.
+// perDay returns how many notes each day has.
 async function perDay() {
 	const { days, today } = await api("activity");
-	let since = "", notes = 0;
-	for (const d of days.toReversed()) {
-		if (notes >= shown) break;
-		notes += d.notes;
-		since = d.date;
-	}
-	const { files } = await api("files", { since, page_size: 10000 });
-	const recent = files.filter((f) => f.date).sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, shown);
-	return { days: days.map((d) => [d.date, d.notes]), today, recent };
-}
-
-function newest(recent) {
-	if (!recent.length) return h("p", { class: "muted" }, "No note has a date yet.");
-	return h("ul", { class: "newest" }, recent.map((f) => h("li", {},
-		words("a", { href: noteHref(f.path), "data-step": true }, f.title || day(f.date)),
-		h("span", { class: "small muted" }, f.title && h("time", { class: "num", datetime: f.date }, `${f.date} · `), h("span", { class: "path", dir: "auto" }, clean(f.path))))));
+	return { days: days.map((d) => [d.date, d.notes]), today };
 }
 
 function others(agents) {
@@ -138,12 +122,6 @@ function others(agents) {
 		h("thead", {}, h("tr", {}, ["Agent", "Notes", "Chunks", "Synced", "Folder"].map((x) => h("th", { scope: "col" }, x)))),
 		h("tbody", {}, agents.map((a) => h("tr", {}, h("td", {}, h("a", { href: `/?agent=${encodeURIComponent(a.id)}`, "aria-current": a.id === agent ? "true" : null }, a.id)),
 			h("td", { class: "num" }, a.index ? number(a.index.fileCount) : "unreadable"), h("td", { class: "num" }, a.index ? number(a.index.chunkCount) : ""), h("td", {}, a.index ? ago(a.index.lastSyncTime) : ""), h("td", { class: "path" }, clean(a.workspace))))))));
-}
-
-function emptyIndex(st) {
-	return h("section", { class: "empty" }, h("h1", {}, st.sync.syncing ? "The index is being made" : "Nothing to remember yet"),
-		h("p", {}, st.sync.syncing ? "This page follows; your notes appear as they are indexed." : ["The folder ", h("span", { class: "path" }, clean(st.workspace)), " has no notes that the settings include."]),
-		!st.sync.syncing && h("pre", { class: "command" }, `kioku append --agent ${agent} "Lena is allergic to walnuts."`));
 }
 
 function show(st, agents, dated) {
@@ -156,8 +134,7 @@ function show(st, agents, dated) {
 		dated.error ? errorBox(dated.error) : sparkline(dated.days, dated.today),
 		facts(st), backfill(st.backfill),
 		h("div", { class: "columns" },
-			h("div", {}, h("section", {}, h("h2", {}, "State"), problems(st)), h("section", {}, h("h2", {}, "Network"), network(st))),
-			h("section", {}, h("h2", {}, "Newest notes"), dated.error ? null : newest(dated.recent))),
+			h("section", {}, h("h2", {}, "Searches"), problems(st)), h("section", {}, h("h2", {}, "Network"), network(st))),
 		others(agents), skipped(st));
 }
 

@@ -1,8 +1,11 @@
 // Search as you type. The address has the state of the search, so that it can be shared.
-import { announce, api, clean, count, day, debounce, errorBox, h, href, langOf, latest, noteHref, replace, url, words } from "/static/app.js";
-import { marked, termsOf } from "/static/highlight.js";
+import { agent, announce, api, clean, count, day, debounce, errorBox, h, langOf, latest, noteHref, replace, titleOf, url, words } from "/static/app.js";
+import { changing } from "/static/forget.js";
+import { termsOf } from "/static/highlight.js";
+import { home } from "/static/home.js";
 import { bar, legend, trace } from "/static/score.js";
-import { knownHref, period } from "/static/unit.js";
+import { rendered } from "/static/snippet.js";
+import { decide, knownHref, period } from "/static/unit.js";
 
 const form = document.getElementById("search");
 const field = form.elements.q;
@@ -72,18 +75,31 @@ async function showKnown(query) {
 		if (got && query === field.value.trim()) {
 			replace(known, got.units.length > 0 && h("ul", { class: "panel" }, got.units.map((u) => h("li", {},
 				words("a", { href: knownHref({ unit: u.id }), "data-step": true }, u.summary ? u.summary.text.slice(0, 200) : u.text),
-				h("span", { class: "small muted" }, [u.kind, u.fact && period(u.fact), u.state === "conflict" && "in conflict"].filter(Boolean).join(" · "))))));
+				h("span", { class: "small muted" }, [{ loop: "open", summary: "summary" }[u.kind], u.fact && period(u.fact), u.state === "conflict" && "in conflict"].filter(Boolean).join(" · ")),
+				h("button", { type: "button", class: "act", "aria-pressed": String(u.pinned), onclick: () => pin(u, query) }, u.pinned ? "Unpin" : "Pin")))));
 		}
 	} catch {
 		replace(known);
 	}
 }
 
+// pin pins what is derived, or no longer.
+async function pin(u, query) {
+	try {
+		await decide(u.id, u.pinned ? "unpin" : "pin");
+		announce(u.pinned ? "No longer pinned" : "Pinned");
+		showKnown(query);
+	} catch (err) {
+		known.append(errorBox(err));
+	}
+}
+
 function showStart() {
 	replace(known);
 	replace(said);
-	replace(answer, h("p", { class: "muted start" }, "Type a question, or words that a note may have. A date such as “last week” or 先月 counts, and so does the name of a note."));
+	replace(answer);
 	why.hidden = true;
+	if (agent) home().then((shown) => field.value.trim() || replace(answer, shown), (err) => replace(answer, errorBox(err, showStart)));
 }
 
 // channels says in words how an answer was found.
@@ -97,7 +113,7 @@ function showAnswer(s, response) {
 	replace(said, h("span", {}, summary));
 	announce(summary);
 	replace(answer,
-		response.degraded.map((d) => h("p", { class: "notice warn small" }, d.text)),
+		response.degraded.map((d) => h("p", { class: /provider|index|space|unavailable|damaged/.test(d.code) ? "notice warn small" : "small muted" }, d.text)),
 		results.length > 0 && legend(results),
 		h("ol", { class: "results" }, results.map((r, i) => card(s, r, i))),
 		results.length >= shown && shown < 100 && h("button", { type: "button", onclick: more }, "More results"),
@@ -126,21 +142,34 @@ function saidBy({ authors = [{}], channel }) {
 // card returns a result.
 function card(s, r, i) {
 	const terms = termsOf(r.trace, s.q);
-	const heading = (r.heading || "").split(" > ").map((x) => clean(x).replace(/^#+\s*/, "")).filter(Boolean).join(" › ");
+	const headings = (r.heading || "").split(" > ").map((x) => clean(x)).filter(Boolean);
+	const title = /^#\s/.test(headings[0] || "") ? headings.shift() : "";
+	const below = h("div", {});
+	const change = (correct) => changing(below, { correct, text: about(r, terms), done: search });
+	const body = rendered(snippetOf(r), terms, r.startLine);
 	const lines = r.startLine === r.endLine ? `line ${r.startLine}` : `lines ${r.startLine}–${r.endLine}`;
 	return h("li", { class: r.weak ? "result weak" : "result" },
 		h("div", { class: "result-head" },
-			h("a", { class: "result-link", href: noteHref(r.path, r.startLine, r.endLine, s.q), "data-step": true, dir: "auto" }, heading || clean(r.path)),
+			h("a", { class: "result-link", href: noteHref(r.path, r.startLine, r.endLine, s.q), "data-step": true, dir: "auto" }, titleOf(r.path, title.replace(/^#+\s*/, "")), headings.length > 0 && h("span", { class: "under" }, ` › ${headings.map((x) => x.replace(/^#+\s*/, "")).join(" › ")}`)),
 			h("span", { class: "score num", title: "Score, between 0 and 1" }, r.score.toFixed(2)), bar(r)),
 		h("p", { class: "small muted result-at" }, h("span", { class: "path", dir: "auto" }, clean(r.path)), h("span", { class: "num" }, lines), r.date && h("span", { class: "num" }, day(r.date)),
 			r.origin && h("span", { class: "tag" }, clean(saidBy(r.origin))),
 			r.weak && h("span", { class: "tag weak", title: "Below the minimum score, but better than chance" }, "weak")),
-		h("p", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, marked(body(r), terms)),
-		h("details", {}, h("summary", { class: "small muted" }, "Why this score"), r.trace && trace(r)));
+		h("div", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, body.length ? body : h("p", { class: "muted" }, "The properties of the note match.")),
+		h("div", { class: "row acts" }, h("details", {}, h("summary", { class: "small" }, "Why this score"), r.trace && trace(r)),
+			h("button", { type: "button", class: "act", onclick: () => change(true) }, "Correct…"), h("button", { type: "button", class: "act", onclick: () => change(false) }, "Forget…")),
+		below);
 }
 
-// body returns the snippet of a result without the headings at its start, which its link shows, and without blank lines.
-function body(r) {
+// about returns the line of a result with the most terms: what somebody may want to forget.
+function about(r, terms) {
+	const lines = rendered(snippetOf(r), terms, r.startLine).flatMap((el) => (el.tagName === "UL" ? [...el.children] : [el]));
+	const marks = (el) => el.querySelectorAll("mark").length;
+	return lines.reduce((best, el) => (best && marks(best) >= marks(el) ? best : el), undefined)?.textContent.slice(0, 300) || "";
+}
+
+// snippetOf returns the snippet of a result without the headings at its start, which its link shows, and without blank lines.
+function snippetOf(r) {
 	const lines = r.snippet.trim().split("\n").filter((l) => l.trim());
 	while (lines.length > 1 && /^#{1,6}\s/.test(lines[0]) && (r.heading || "").includes(lines[0].trim())) lines.shift();
 	return lines.join("\n");
@@ -224,5 +253,5 @@ field.addEventListener("keydown", (event) => {
 document.getElementById("why-form").addEventListener("submit", explain);
 document.getElementById("why-path").addEventListener("input", debounce(complete, () => 100));
 document.getElementById("why-path").addEventListener("focus", complete);
-if (!field.value) field.focus();
+if (!field.value && location.pathname !== "/") field.focus();
 search();

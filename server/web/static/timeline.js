@@ -1,6 +1,7 @@
 // The time line: for each year a calendar of its weeks, whose days show how many notes there are, when they were changed and what recall
 // used. A day that is chosen shows its notes.
-import { announce, api, clean, count, day as longDay, errorBox, h, href, inPath, latest, noteHref, number, replace, words } from "/static/app.js";
+import { announce, api, clean, count, day as longDay, errorBox, h, href, inPath, latest, noteHref, number, replace, titleOf, words } from "/static/app.js";
+import { rendered } from "/static/snippet.js";
 
 const view = document.getElementById("view");
 const panel = document.getElementById("day");
@@ -46,7 +47,7 @@ function draw() {
 	replace(document.getElementById("layers"), Object.entries(layers).map(([name, l]) =>
 		h("button", { type: "button", "aria-pressed": String(name === layer), onclick: () => { layer = name; remember(); draw(); announce(`${l.title}`); } }, l.title)));
 	const l = layers[layer];
-	const years = [...new Set(activity.days.filter((d) => l.count(d) > 0 || d.used > 0).map((d) => d.date.slice(0, 4)))].sort().reverse();
+	const years = [...new Set(activity.days.filter((d) => l.count(d) > 0).map((d) => d.date.slice(0, 4)))].sort().reverse();
 	view.after(panel); // out of what is replaced
 	if (!years.length) return replace(view, empty(l));
 	const level = levels(activity.days.map(l.count));
@@ -54,7 +55,17 @@ function draw() {
 	replace(view, summary(l), shown.map((y) => year(y, l, level)), key(l),
 		years.length > shown.length && h("button", { type: "button", onclick: () => { allYears = true; draw(); } }, `${count(years.length - shown.length, "earlier year")}`));
 	placePanel();
-	for (const el of view.querySelectorAll(".weeks")) el.scrollLeft = el.querySelector(".today") ? el.scrollWidth : 0;
+	for (const el of view.querySelectorAll(".weeks")) {
+		// The last day that has something is in sight, and the sides that have more are faded.
+		const days = el.querySelectorAll("button.d:not(.l0)"), at = days[days.length - 1];
+		const fade = () => {
+			el.classList.toggle("before", el.scrollLeft > 4);
+			el.classList.toggle("after", el.scrollLeft + el.clientWidth < el.scrollWidth - 4);
+		};
+		el.addEventListener("scroll", fade, { passive: true });
+		if (at) el.scrollLeft = at.offsetLeft - el.clientWidth + 60;
+		fade();
+	}
 }
 
 function summary(l) {
@@ -91,7 +102,7 @@ function year(y, l, level) {
 	}
 	const stops = grid.querySelectorAll("button");
 	(grid.querySelector(`[data-date="${chosen}"]`) || stops[stops.length - 1])?.setAttribute("tabindex", "0");
-	return h("section", { class: "year" }, h("h2", {}, y, " ", h("small", {}, l.say(total))), h("div", { class: "weeks" }, grid));
+	return h("section", { class: "year" }, h("h2", {}, y, " ", h("small", {}, l.say(total))), h("div", { class: "weeks", "data-layer": layer }, grid));
 }
 
 function put(grid, el, row, column) {
@@ -118,7 +129,7 @@ function facts(d) {
 }
 
 function key(l) {
-	return h("p", { class: "key" }, h("span", {}, "fewer ", [0, 1, 2, 3, 4].map((n) => h("i", { class: `d l${n}` })), ` more (${l.title.toLowerCase()})`),
+	return h("p", { class: "key", "data-layer": layer }, h("span", {}, "fewer ", [0, 1, 2, 3, 4].map((n) => h("i", { class: `d l${n}` })), ` more (${l.title.toLowerCase()})`),
 		h("span", {}, h("i", { class: "d l0 recalled" }), " recall used passages on this day"));
 }
 
@@ -202,7 +213,7 @@ function notes(date, { files, texts }) {
 	const within = Math.max(0, of - files.total);
 	return [
 		files.files.slice(0, 10).map((f, i) => h("article", {},
-			h("h3", {}, words("a", { href: noteHref(f.path), "data-step": true }, f.title || f.path.split("/").pop().replace(/\.md$/, "")), words("span", { class: "path" }, f.path)),
+			h("h3", {}, words("a", { href: noteHref(f.path), "data-step": true }, titleOf(f.path, f.title)), words("span", { class: "path" }, f.path)),
 			texts[i].problem ? h("p", { class: "muted" }, texts[i].problem) : excerpt(texts[i].text, date),
 			texts[i].nextLine > 0 && h("p", {}, h("a", { href: noteHref(f.path) }, "Read on")))),
 		files.files.length > 10 && h("ul", {}, files.files.slice(10).map((f) => h("li", {}, words("a", { href: noteHref(f.path) }, f.path)))),
@@ -212,13 +223,9 @@ function notes(date, { files, texts }) {
 	];
 }
 
-// excerpt shows the beginning of a note: headings and paragraphs, without comments and the heading that only repeats the day.
+// excerpt shows the beginning of a note, without the heading that only repeats the day.
 function excerpt(text, date) {
-	return h("div", { class: "text" }, text.replace(/<!--.*?-->/gs, "").trim().split(/\n(?=#{1,6} )|\n\s*\n/).map((part) => {
-		const heading = part.match(/^#{1,6} +(.*)/);
-		if (heading && heading[1].trim() === date) return null;
-		return heading ? [words("p", { class: "hd" }, heading[1]), part.includes("\n") && words("p", {}, part.slice(part.indexOf("\n")).trim())] : words("p", {}, part.trim());
-	}));
+	return h("div", { class: "text" }, rendered(text.replace(new RegExp(`^\\s*# +${date}\\s*\\n`), ""), [], 1));
 }
 
 // used lists what recall used on a day.

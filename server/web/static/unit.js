@@ -1,5 +1,6 @@
 // A unit of derived memory as a card: its sentence, where it is from, its history, and what a person may decide about it.
 import { agent, announce, api, clean, count, day, errorBox, h, href, noteHref, replace, words } from "/static/app.js";
+import { changing } from "/static/forget.js";
 
 const speakers = { note: "in a note", user: "said by you", assistant: "said by the agent", tool: "from a tool or a quotation" };
 
@@ -78,11 +79,11 @@ export function unitCard(u, { changed, open = false } = {}) {
 		u.summary?.relationship && words("p", { class: "small" }, u.summary.relationship),
 		...[!u.summary?.events?.length && sources(u)].flat(),
 		h("div", { class: "acts" },
-			h("button", { type: "button", class: "quiet", "aria-pressed": String(u.pinned), onclick: () => act(u.pinned ? "unpin" : "pin", {}, u.pinned ? "No longer pinned" : "Pinned") }, u.pinned ? "Unpin" : "Pin"),
-			h("button", { type: "button", class: "quiet", onclick: () => correction(below, u, act) }, "Correct…"),
-			h("button", { type: "button", class: "quiet", onclick: () => forgetting(below, u, act) }, "Forget…"),
-			h("button", { type: "button", class: "quiet", onclick: () => history(below, u, act) }, "History"),
-			h("a", { class: "id path small muted", href: knownHref({ unit: u.id }), title: "The address of this unit" }, u.id.slice(0, 8))),
+			h("button", { type: "button", class: "act", "aria-pressed": String(u.pinned), onclick: () => act(u.pinned ? "unpin" : "pin", {}, u.pinned ? "No longer pinned" : "Pinned") }, u.pinned ? "Unpin" : "Pin"),
+			h("button", { type: "button", class: "act", onclick: () => correction(below, u, act) }, "Correct…"),
+			h("button", { type: "button", class: "act", onclick: () => changing(below, { text: u.loop ? u.loop.text : u.text || u.summary.text, done: changed, otherwise: derivedOnly(act) }) }, "Forget…"),
+			h("button", { type: "button", class: "act", onclick: () => history(below, u, act) }, "History"),
+			h("a", { class: "small", href: knownHref({ unit: u.id }) }, "Link to this")),
 		below,
 	].filter(Boolean));
 	if (open) history(below, u, act);
@@ -108,12 +109,9 @@ function showRemaining(below, remaining, changed) {
 		h("button", { type: "button", onclick: () => changed?.() }, "Done")));
 }
 
-function forgetting(below, u, act) {
-	const yes = h("button", { type: "button", class: "primary", onclick: () => act("forget", {}, "Forgotten") }, "Forget it for good");
-	replace(below, h("div", { class: "notice warn" },
-		h("p", {}, "It is removed with its history and the model’s answers about it, and does not come back if a note says it again. The notes stay as they are."),
-		yes, " ", h("button", { type: "button", class: "quiet", onclick: () => replace(below) }, "Keep it")));
-	yes.focus();
+// derivedOnly forgets what was derived and leaves the notes as they are.
+function derivedOnly(act) {
+	return h("button", { type: "button", class: "act derived-only", title: "With its history and the model’s answers about it. It does not come back if a note says it again.", onclick: () => act("forget", {}, "Forgotten") }, "Forget only what was drawn from the notes");
 }
 
 function field(label, name, value, hint) {
@@ -139,7 +137,7 @@ function correction(below, u, act) {
 	u.fact && [field("From", "from", u.fact.from, "2026-10-01"), field("Until", "to", u.fact.to, "2026-12")],
 	u.loop && field("Due", "due", u.loop.due, "2026-12-01"),
 	h("label", {}, h("span", { class: "label" }, "Sensitivity"), choice),
-	h("div", { class: "row" }, h("button", { class: "primary" }, "Save"), h("button", { type: "button", class: "quiet", onclick: () => replace(below) }, "Cancel")));
+	h("div", { class: "row" }, h("button", { class: "primary" }, "Save"), h("button", { type: "button", class: "act", onclick: () => replace(below) }, "Cancel")));
 	replace(below, form);
 	form.querySelector("input").focus();
 }
@@ -157,7 +155,7 @@ async function history(below, u, act) {
 				v.unit?.fact && period(v.unit.fact) && h("span", { class: "tag num" }, period(v.unit.fact)),
 				v.unit?.state && v.unit.state !== "validated" && h("span", { class: "tag" }, v.unit.state),
 				h("span", { class: "small muted" }, `by ${reasons[v.reason] || clean(v.reason)}${v.model ? `, ${clean(v.model)}` : ""}`),
-				i === 0 && versions.length > 1 && h("button", { type: "button", class: "quiet", onclick: () => act("undo", {}, "Taken back") }, "Take this back"))))));
+				i === 0 && versions.length > 1 && h("button", { type: "button", class: "act", onclick: () => act("undo", {}, "Taken back") }, "Take this back"))))));
 	} catch (err) {
 		replace(below, errorBox(err, () => history(below, u, act)));
 	}

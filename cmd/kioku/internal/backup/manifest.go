@@ -15,6 +15,7 @@ import (
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/internal/text"
+	"kioku/note/forgotten"
 )
 
 const (
@@ -101,7 +102,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 // brings programs, or settings of other programs, into a workspace.
 func checkName(name string) error {
 	note, isNote := strings.CutPrefix(name, notesFolder)
-	known := name == indexName || slices.Contains(databaseNames, name) || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
+	known := name == indexName || slices.Contains(databaseNames, name) || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || note == forgotten.File || isNoteName(note))
 	if !known || !utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name ||
 		strings.Contains(name, "\x00") || filepath.Separator != '/' && strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%w: its entry %q has no place in a backup", ErrUnsafe, name)

@@ -86,7 +86,7 @@ type Subject struct {
 func Examine(ctx context.Context, s *Subject) []Finding {
 	var all []Finding
 	for _, check := range []func(context.Context, *Subject) []Finding{
-		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkLanguageModel, checkIndex, checkIntegrity, checkHistory, checkDerive, checkCouncil,
+		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkLanguageModel, checkNotes, checkIndex, checkIntegrity, checkHistory, checkDerive, checkCouncil,
 		checkWatches, checkClock, checkDaemon,
 	} {
 		if ctx.Err() != nil {

@@ -20,7 +20,7 @@ import (
 const Hub = "https://huggingface.co"
 
 // ErrOffline reports that nothing may be downloaded.
-var ErrOffline = errors.New("offline is set, so nothing is downloaded; get the model on another machine and add its folder")
+var ErrOffline = errors.New("offline is set, so nothing is downloaded; get the model on another machine and add its folder: kioku model add FOLDER")
 
 // source is where a model comes from. One of folder and base is set.
 type source struct {

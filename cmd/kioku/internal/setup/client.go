@@ -65,6 +65,8 @@ type Client struct {
 	files map[Scope]func(*Machine) string
 	// hooks are the paths of the files with commands at events by scope, nil if the client has none.
 	hooks map[Scope]func(*Machine) string
+	// allows says that the file of hooks also has which tools the client may call without a question.
+	allows bool
 	// program is the name of the executable, empty for none. signs are paths that exist where the client is used.
 	program string
 	signs   func(*Machine) []string

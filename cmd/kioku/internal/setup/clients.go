@@ -15,7 +15,7 @@ func Clients() []Client {
 var servers = []string{"mcpServers"}
 
 var claudeCode = Client{
-	ID: "claude-code", Title: "Claude Code", program: "claude",
+	ID: "claude-code", Title: "Claude Code", program: "claude", allows: true,
 	Next:   "Start claude; /mcp shows the server.",
 	format: jsonFormat{blocks: [][]string{servers}, fields: withType},
 	files: map[Scope]func(*Machine) string{

@@ -27,13 +27,18 @@ var hookEvents = []struct {
 }
 
 // Hooks returns the client as the one whose configuration is its file of hooks, false if it has none. Its entries are the hooks of a
-// memory, of which Entry.Command is the command line of the server of that memory.
-func (c Client) Hooks() (Client, bool) {
+// memory, of which Entry.Command is the command line of the server of that memory. If the client keeps there which tools it may call
+// without a question, those of the server of a name belong to them; an empty name leaves them alone.
+func (c Client) Hooks(server string) (Client, bool) {
 	if c.hooks == nil {
 		return Client{}, false
 	}
+	f := hooksFormat{client: c.ID}
+	if c.allows && server != "" {
+		f.allowed = allowedTools(server)
+	}
 	c.files, c.hooks, c.manual = c.hooks, nil, nil
-	c.format, c.numbered = hooksFormat{client: c.ID}, true
+	c.format, c.numbered = f, true
 	return c, true
 }
 
@@ -42,7 +47,9 @@ func (c Client) Hooks() (Client, bool) {
 type hooksFormat struct {
 	// client is the name on the command line.
 	client string
-	json   jsonFormat
+	// allowed are the tools that the client may call without a question, by the names of its permissions.
+	allowed []string
+	json    jsonFormat
 }
 
 // hook is a command in a configuration.
@@ -174,7 +181,7 @@ func (f hooksFormat) decode(text []byte) (map[string]any, error) {
 		return nil, err
 	}
 	if len(hooks) == 0 {
-		return withoutEmpty(content), nil
+		return f.withoutEmpty(content), nil
 	}
 	entries := map[string]any{}
 	for name, list := range hooks {
@@ -197,11 +204,12 @@ func (f hooksFormat) decode(text []byte) (map[string]any, error) {
 		return nil, err
 	}
 	content["mcpServers"] = entries
-	return withoutEmpty(content), nil
+	return f.withoutEmpty(content), nil
 }
 
-// withoutEmpty returns content without the empty lists of events, which say nothing.
-func withoutEmpty(content map[string]any) map[string]any {
+// withoutEmpty returns content without the permissions of Kioku and the empty lists of events and permissions, which say nothing.
+func (f hooksFormat) withoutEmpty(content map[string]any) map[string]any {
+	f.withoutAllowed(content)
 	events, ok := content["hooks"].(map[string]any)
 	for _, e := range hookEvents {
 		if list, ok := events[e.event].([]any); ok && len(list) == 0 {
@@ -238,6 +246,9 @@ func (f hooksFormat) put(text []byte, name string, srv Server) ([]byte, error) {
 		group = append(group, field{"hooks", []any{object{{"type", "command"}, {"command", command}, {"timeout", e.timeout}}}})
 		doc, err = appendJSON(doc, []string{"hooks", e.event}, group)
 	}
+	if err == nil {
+		doc, err = f.allow(doc)
+	}
 	return append([]byte(mark), doc...), err
 }
 
@@ -247,10 +258,14 @@ func (f hooksFormat) restore(text []byte, name string, earlier []byte) ([]byte, 
 	if err != nil {
 		return nil, fmt.Errorf("the copy: %w", err)
 	}
-	if was := before[name]; len(was) > 0 {
-		return f.put(text, name, Server{Command: was[0].line[0], Args: was[0].line[1:]})
-	}
 	mark, doc, _, err := f.json.parse(text)
+	if err == nil {
+		doc, err = f.disallow(doc, content)
+	}
+	if was := before[name]; err == nil && len(was) > 0 {
+		f.allowed = nil
+		return f.put(append([]byte(mark), doc...), name, Server{Command: was[0].line[0], Args: was[0].line[1:]})
+	}
 	if err == nil {
 		doc, err = f.remove(doc, name, content)
 	}

@@ -14,7 +14,7 @@ import (
 // hooksOf returns the client with the file of hooks.
 func hooksOf(t *testing.T, id string) setup.Client {
 	t.Helper()
-	c, ok := client(t, id).Hooks()
+	c, ok := client(t, id).Hooks("kioku")
 	if !ok {
 		t.Fatalf("%s has no hooks", id)
 	}
@@ -55,11 +55,17 @@ func TestHooksAreAddedBesideOthersAndTakenOut(t *testing.T) {
 				if !json.Valid([]byte(after)) {
 					t.Errorf("no JSON: %s", after)
 				}
-				checkKept(t, strings.Trim(strings.ReplaceAll(text, "[]", ""), "-"), after)
+				checkKept(t, strings.Trim(strings.NewReplacer("[]", "", `["Bash"]`, "").Replace(text), "-"), after)
 				if again := d.install(c, notes("--workspace", "/my notes")); again != after {
 					t.Errorf("a second setup changes the file:\n%s", again)
 				}
-				two := d.install(c, notes("--workspace", "/it's"))
+				for _, tool := range []string{"search", "get", "append", "update", "links"} {
+					if has := strings.Count(after, `"mcp__kioku__memory_`+tool+`"`); has != 1 && id == "claude-code" || has > 0 && id != "claude-code" {
+						t.Errorf("%s is allowed %d times in\n%s", tool, has, after)
+					}
+				}
+				second, _ := client(t, id).Hooks("kioku-2")
+				two := d.install(second, notes("--workspace", "/it's"))
 				entries, err := c.Entries(d.Machine, setup.User)
 				want := []setup.Entry{
 					{Name: "kioku", Command: []string{"/usr/bin/kioku", "mcp", "--workspace", "/my notes"}},
@@ -68,7 +74,7 @@ func TestHooksAreAddedBesideOthersAndTakenOut(t *testing.T) {
 				if diff := cmp.Diff(want, entries); diff != "" || err != nil {
 					t.Errorf("%v %s in\n%s", err, diff, two)
 				}
-				if back := d.undo(c, notes("--workspace", "/it's")); back != after {
+				if back := d.undo(second, notes("--workspace", "/it's")); back != after {
 					t.Errorf("undo of the second leaves\n%s\nwant\n%s", back, after)
 				}
 				if back := d.undo(c, notes("--workspace", "/my notes")); back != text {
@@ -79,12 +85,31 @@ func TestHooksAreAddedBesideOthersAndTakenOut(t *testing.T) {
 	}
 }
 
+// What a person has allowed stays allowed after the undo, and a list of permissions that is none is refused.
+func TestHooksKeepThePermissionsOfOthers(t *testing.T) {
+	t.Parallel()
+	d, c := newDesk(t), hooksOf(t, "claude-code")
+	const own = `{"permissions": {"allow": ["mcp__kioku__memory_search"], "deny": ["Bash"]}}`
+	d.write(c, own)
+	after := d.install(c, notes())
+	d.write(c, strings.Replace(after, `["mcp`, `["Read", "mcp`, 1))
+	var got struct{ Permissions map[string][]string }
+	testkit.Must(t, json.Unmarshal([]byte(d.undo(c, notes())), &got))
+	if diff := cmp.Diff(map[string][]string{"allow": {"Read", "mcp__kioku__memory_search"}, "deny": {"Bash"}}, got.Permissions); diff != "" {
+		t.Error(diff)
+	}
+	d.write(c, `{"permissions": {"allow": {}}}`)
+	if _, err := c.Install(d.Machine, setup.User, notes()); err == nil || !strings.Contains(err.Error(), "permissions.allow is not a list") {
+		t.Error(err)
+	}
+}
+
 // If the file of hooks has changed since, undo takes out the commands only, also from groups that others have joined.
 func TestHooksUndoAfterAChange(t *testing.T) {
 	t.Parallel()
 	for name, text := range hookTexts {
 		t.Run(name, func(t *testing.T) {
-			d, c := newDesk(t), hooksOf(t, "codex")
+			d, c := newDesk(t), hooksOf(t, "claude-code")
 			if d.path(c, setup.User); text != "-" {
 				d.write(c, text)
 			}

@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	"kioku/note"
+)
+
+// maxUntidy is the maximum number of untidy entries that are named.
+const maxUntidy = 5
+
+// checkNotes looks for entries of MEMORY.md and USER.md that say what others say, or the contrary.
+func checkNotes(_ context.Context, s *Subject) []Finding {
+	if s.PlaceErr != nil {
+		return nil
+	}
+	var found []Finding
+	n := 0
+	for _, name := range []string{"MEMORY.md", "USER.md"} {
+		text, err := os.ReadFile(filepath.Join(s.Place.Workspace, name))
+		if err != nil {
+			continue // a folder may have none
+		}
+		for _, u := range note.Tidy(name, text) {
+			if n++; n > maxUntidy {
+				continue
+			}
+			says := "says what line %d says"
+			if u.Kind == memory.UntidyContradiction {
+				says = "contradicts line %d"
+			}
+			found = append(found, Finding{"notes." + u.Kind, Warn, fmt.Sprintf("%s:%d "+says+": %s", u.Path, u.Line, u.OtherLine, render.CleanLine(u.Text)), "kioku tidy"})
+		}
+	}
+	found = append(found, checkHosts(s)...)
+	if n > maxUntidy {
+		found = append(found, Finding{"notes", Warn, fmt.Sprintf("and %d more", n-maxUntidy), "kioku tidy"})
+	}
+	return found
+}
+
+// hostLines and hostBytes are how much of a MEMORY.md Claude Code reads.
+const hostLines, hostBytes = 200, 25 << 10
+
+// checkHosts looks at the memories that other programs keep for themselves, if they are among the sources.
+func checkHosts(s *Subject) (found []Finding) {
+	if !s.Conf.Has(config.SourceHosts) {
+		return nil
+	}
+	own, _ := os.ReadFile(filepath.Join(s.Place.Workspace, "MEMORY.md")) // a folder may have none
+	known := map[string]bool{}
+	for _, e := range note.Sentences(own) {
+		known[e.Text] = true
+	}
+	for _, dir := range s.Conf.HostMemories() {
+		name := dir
+		if filepath.Base(dir) == "memory" {
+			name = filepath.Join(dir, "MEMORY.md")
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // a folder of other notes
+		}
+		if lines := bytes.Count(text, []byte("\n")); lines > hostLines || len(text) > hostBytes {
+			found = append(found, Finding{"notes.host", Warn, fmt.Sprintf("%s has %d lines; Claude Code reads the first %d, and %d KB", name, lines, hostLines, hostBytes>>10),
+				"move what is rarely needed into files beside it"})
+		}
+		for _, e := range note.Sentences(text) {
+			if known[e.Text] {
+				found = append(found, Finding{"notes.host", Warn, fmt.Sprintf("%s:%d stands in MEMORY.md too: %s", name, e.Line, render.CleanLine(e.Text)), "remove one of them"})
+				break
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,88 @@
+package memory
+
+import "time"
+
+// Forget asks for something to be forgotten, or corrected, wherever it is said. With Text it finds the places that say it, and changes
+// nothing; with Places it forgets these; with Undo it takes that back.
+type Forget struct {
+	// Text says in words what to forget.
+	Text string `json:"text,omitempty"`
+	// Places of an answer are forgotten, with every other sentence of the notes that says the same.
+	Places []string `json:"places,omitempty"`
+	// NewText takes the place of the first of them; empty forgets it.
+	NewText string `json:"new_text,omitempty"`
+	// Reason is why, recorded with the text before; at most 1,000 characters.
+	Reason string `json:"reason,omitempty"`
+	// Undo is the id of what was forgotten.
+	Undo string `json:"undo,omitempty"`
+	// Source is who asks, one of the constants NoteFrom...; empty records nothing.
+	Source string `json:"source,omitempty"`
+}
+
+// ForgottenPlace is a sentence that says what is to be forgotten.
+type ForgottenPlace struct {
+	// Place names it, for Forget.Places.
+	Place string `json:"place"`
+	// Path of the file and the line, from 1.
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	// Text of the sentence.
+	Text string `json:"text"`
+	// Kind says what becomes of it, one of the constants Place....
+	Kind string `json:"kind"`
+	// Weak says that it is not certain that it was meant.
+	Weak bool `json:"weak,omitempty"`
+}
+
+// Kinds of places.
+const (
+	// PlaceNote is removed from the file.
+	PlaceNote = "note"
+	// PlaceOther stays in a file that Kioku does not change, such as a transcript, and is not shown any more.
+	PlaceOther = "other"
+	// PlaceDerived is something that was derived from notes, and goes with them.
+	PlaceDerived = "derived"
+)
+
+// Forgotten says what was forgotten, or would be.
+type Forgotten struct {
+	// ID for Forget.Undo; empty if nothing was changed.
+	ID string `json:"id,omitempty"`
+	// Places that say it, best first.
+	Places []ForgottenPlace `json:"places"`
+	// Remaining says, a line each, where older versions of it are still kept, for people.
+	Remaining []string `json:"remaining,omitempty"`
+	// Until is when it can no longer be taken back.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Untidy is an entry of MEMORY.md or USER.md that says what another one says, or the contrary.
+type Untidy struct {
+	// ID names it.
+	ID string `json:"id"`
+	// Kind is UntidyDuplicate or UntidyContradiction.
+	Kind string `json:"kind"`
+	// Path of the file, the line of the entry, from 1, and its text; it can go.
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	// OtherLine is the line of the entry that stays, and Other its text.
+	OtherLine int    `json:"other_line"`
+	Other     string `json:"other"`
+}
+
+// Kinds of untidy entries.
+const (
+	// UntidyDuplicate says the same as the other entry.
+	UntidyDuplicate = "duplicate"
+	// UntidyContradiction says another value of the same thing.
+	UntidyContradiction = "contradiction"
+)
+
+// Tidied is what may be tidied, and what was.
+type Tidied struct {
+	// Entries that may be removed, in the order of the files.
+	Entries []Untidy `json:"entries"`
+	// Revisions of what was removed, for Undo.
+	Revisions []string `json:"revisions,omitempty"`
+}

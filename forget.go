@@ -76,7 +76,7 @@ func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, er
 			if has == 0 && s.Heading {
 				continue
 			}
-			p.Weak = h.Weak || 2*has < len(asked)
+			p.Weak = h.Weak || has == 0 || has < len(asked)
 			if !slices.ContainsFunc(all, func(other scored) bool { return other.Place == p.Place }) {
 				all = append(all, scored{p, float64(has) + h.Score})
 			}
@@ -94,6 +94,15 @@ func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, er
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	if best := slices.IndexFunc(all, func(s scored) bool { return !s.Weak }); best >= 0 && len(same) == 0 {
+		// Nothing says it as it was asked: several sentences with its words are several things, and which was meant is not certain.
+		one := forgotten.Of([]string{all[best].Text})
+		if slices.ContainsFunc(all, func(s scored) bool { return !s.Weak && one.Says(s.Text) == "" }) {
+			for i := range all {
+				all[i].Weak = true
+			}
+		}
+	}
 	var paths, said []string
 	for _, s := range all[:min(len(all), maxForgetPlaces)] {
 		done.Places = append(done.Places, s.ForgottenPlace)
@@ -120,6 +129,7 @@ func (m *Memory) withoutForgotten(hits []memory.Hit, query string) []memory.Hit 
 	asked := analysis.ContentTerms(query)
 	kept := make([]memory.Hit, 0, len(hits))
 	for _, h := range hits {
+		h.Headings = string(gone.Mask([]byte(h.Headings)))
 		before, after := h.Snippet, string(gone.Mask([]byte(h.Snippet)))
 		if shown, err := m.indexer.Show(h.Path); err == nil && before == after { // a snippet may have a part of a sentence
 			masked := string(gone.Mask([]byte(shown)))

@@ -345,3 +345,64 @@ func TestTidyRemovesWhatIsAccepted(t *testing.T) {
 		t.Errorf("it is not brought back: %v", err)
 	}
 }
+
+// What is forgotten hides only the sentences that say it, not longer ones with the same words, and one question for several things is not
+// certain of any of them.
+func TestForgetHidesNothingElse(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n\n- Ines drinks tea.\n- Ines drinks coffee in the office on days with a long meeting.\n- Ines drinks tea and pays for the whole round on Friday evenings.\n- The code of the gate is 4711.\n- The code of the cellar is 1234.\n"})
+	m := openMemory(t, Options{Workspace: ws})
+	syncWhole(t, m)
+	found, err := m.Forget(t.Context(), memory.Forget{Text: "the code"})
+	if err != nil || len(found.Places) < 2 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	for _, p := range found.Places {
+		if !p.Weak {
+			t.Errorf("%q is certain, and there are two codes", p.Text)
+		}
+	}
+	forget(t, m, memory.Forget{Text: "Ines drinks tea."})
+	syncWhole(t, m)
+	if diff := cmp.Diff("# Memory\n\n- Ines drinks coffee in the office on days with a long meeting.\n- Ines drinks tea and pays for the whole round on Friday evenings.\n- The code of the gate is 4711.\n- The code of the cellar is 1234.\n", read(t, ws, "MEMORY.md")); diff != "" {
+		t.Error(diff)
+	}
+	if a := answer(t, m, "who pays for the round?"); !hasSnippet(a, "pays for the whole round") {
+		t.Errorf("another sentence with its words is hidden: %+v", a.Hits)
+	}
+}
+
+// A correction by a model is marked as its own, in one line, and has no secrets; one that stands nowhere is an error.
+func TestCorrectionsOfModelsAreMarked(t *testing.T) {
+	t.Parallel()
+	ws, _ := gate(t)
+	m := openMemory(t, Options{Workspace: ws})
+	syncWhole(t, m)
+	forget(t, m, memory.Forget{Text: "The gate code is 4711.", Source: memory.NoteFromTool,
+		NewText: "The gate has a card reader\nwith the key sk-" + "proj-Ab3dE6gH9jK2mN5pQ8sT1vX4z9f2a."})
+	all := read(t, ws, "MEMORY.md") + read(t, ws, "memory/2026-01-05.md")
+	if strings.Contains(all, "Ab3dE6") || !strings.Contains(all, "- The gate has a card reader with the key") || !strings.Contains(all, "from="+memory.NoteFromTool) {
+		t.Errorf("%s", all)
+	}
+}
+
+// What was forgotten is not in headings, nor in what explains a hit.
+func TestForgottenIsInNoHeading(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"memory/plans.md": "# The gate code is 4711\n\nAsk Dario, who lives beside it, before noon.\n"})
+	m := openMemory(t, Options{Workspace: ws})
+	syncWhole(t, m)
+	old := read(t, ws, "memory/plans.md")
+	forget(t, m, memory.Forget{Text: "The gate code is 4711"})
+	writeFile(t, filepath.Join(ws, "memory/plans.md"), old)
+	syncWhole(t, m)
+	ex, err := m.Explain(t.Context(), memory.Query{Text: "whom to ask before noon?"}, "memory/plans.md", 3)
+	if err != nil || ex.Passage == nil {
+		t.Fatalf("%+v, %v", ex, err)
+	}
+	for _, h := range append(ex.Answer.Hits, *ex.Passage) {
+		if strings.Contains(h.Headings+h.Snippet, "4711") {
+			t.Errorf("%+v", h)
+		}
+	}
+}

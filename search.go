@@ -126,6 +126,14 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	ex.Answer.Hits = m.withoutForgotten(ex.Answer.Hits, q.Text)
+	if ex.Passage != nil {
+		masked := *ex.Passage
+		masked.Headings, masked.Snippet = "", ""
+		if shown := m.withoutForgotten([]memory.Hit{*ex.Passage}, q.Text); len(shown) == 1 {
+			masked = shown[0]
+		}
+		ex.Passage = &masked
+	}
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
 	if err == nil && path != "" {
 		ex.Links, err = m.fileLinks(ctx, path)

@@ -70,30 +70,39 @@ type Forget struct {
 // them any more, and no model stores them again. UndoForget takes it back. After an error, what was forgotten before it stays so, and the
 // same call goes on.
 func (f *Folder) Forget(ctx context.Context, r Forget) error {
+	newText, reason, err := checkNewText(r.NewText, r.Reason)
+	if err := errors.Join(err, checkSource(r.Source)); err != nil {
+		return err
+	}
+	secrets := redaction{}
+	newText, reason = secrets.redact(text.OneLine(newText), strings.Join(r.Said, "\n")), secrets.redactAll(reason)
 	if err := f.bury(ctx, r.ID, r.Said); err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
-	newText := r.NewText
 	for _, name := range r.Paths {
 		_, err := f.edit(ctx, name, func(src []byte) (patch, change, error) {
-			out, replaced := forgetIn(src, r.Said, newText)
+			out, replaced := forgetIn(src, r.Said, newText, r.Source)
 			if string(out) == string(src) {
 				return patch{}, change{}, errNothingUndone
 			}
 			if replaced {
 				newText = ""
 			}
-			return narrow(patch{0, len(src), string(out)}, src), change{Reason: r.Reason, Source: r.Source, Forgets: r.ID}, nil
+			return narrow(patch{0, len(src), string(out)}, src), change{Reason: reason, Source: r.Source, Forgets: r.ID}, nil
 		})
 		if err != nil && !errors.Is(err, errNothingUndone) {
 			return err
 		}
 	}
+	if newText != "" {
+		return &memory.InputError{Field: "new_text", Problem: "was written nowhere, since the notes were changed meanwhile; append it as a note"}
+	}
 	return nil
 }
 
-// forgetIn returns a text without some sentences. newText takes the place of the first of them.
-func forgetIn(src []byte, said []string, newText string) (out []byte, replaced bool) {
+// forgetIn returns a text without some sentences. newText takes the place of the first of them, with its source in the marker of the note
+// that it changes; see markedChange.
+func forgetIn(src []byte, said []string, newText, source string) (out []byte, replaced bool) {
 	out = src
 	all := Sentences(src)
 	for i, s := range slices.Backward(all) {
@@ -102,7 +111,11 @@ func forgetIn(src []byte, said []string, newText string) (out []byte, replaced b
 		}
 		first := newText != "" && !slices.ContainsFunc(all[:i], func(other Sentence) bool { return slices.Contains(said, other.Text) })
 		if first {
-			out, replaced = patch{s.From, s.To, newText}.apply(out), true
+			c := patch{s.From, s.To, newText}
+			if source != "" {
+				c = markedChange(out, c, source)
+			}
+			out, replaced = c.apply(out), true
 			continue
 		}
 		from, to := s.From, s.To

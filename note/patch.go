@@ -254,7 +254,7 @@ var typed = strings.NewReplacer("‘", "'", "’", "'", "‚", "'", "‛", "'", 
 func foldCharacter(c []byte) []byte { return []byte(typed.Replace(string(norm.NFC.Bytes(c)))) }
 
 // listMark matches what is left of a line if the text of a bullet is gone.
-var listMark = regexp.MustCompile(`^[ \t>]*(?:[-*+]|\d+[.)])?(?: \[[ xX]\])?[ \t]*\r?\n?$`)
+var listMark = regexp.MustCompile(`^[ \t>]*(?:[-*+]|\d+[.)]|#+)?(?: \[[ xX]\])?[ \t]*\r?\n?$`)
 
 // removal returns the change that removes a text, with its lines and their markers if nothing else is left of them.
 func removal(src []byte, from, to int) patch {

@@ -53,25 +53,19 @@ func (f *Folder) checkUpdate(u memory.Update) (memory.Update, error) {
 	bad := func(field, problem string) (memory.Update, error) {
 		return u, &memory.InputError{Field: field, Problem: problem}
 	}
-	recalled := strings.TrimSpace(u.NewText) != ""
 	u.OldText = strings.TrimSpace(removeMarkers(u.OldText))
-	u.NewText = strings.TrimSpace(removeMarkers(strings.ReplaceAll(memory.StripRecalled(u.NewText), "\r\n", "\n")))
-	u.Reason = text.OneLine(u.Reason)
 	switch {
 	case u.OldText == "":
 		return bad("old_text", "must not be blank; memory_append adds a note")
 	case len(u.OldText) > maxNoteBytes:
 		return bad("old_text", fmt.Sprintf("is %d bytes long; the most is %d", len(u.OldText), maxNoteBytes))
-	case len(u.NewText) > maxNoteBytes:
-		return bad("new_text", fmt.Sprintf("is %d bytes long; the most is %d", len(u.NewText), maxNoteBytes))
-	case !utf8.ValidString(u.NewText) || strings.ContainsRune(u.NewText, 0):
-		return bad("new_text", "must be valid UTF-8 without NUL")
-	case recalled && u.NewText == "":
-		return bad("new_text", "was recalled from memory and is stored there already; write only what is new")
-	case u.OldText == u.NewText:
+	}
+	var err error
+	if u.NewText, u.Reason, err = checkNewText(u.NewText, u.Reason); err != nil {
+		return u, err
+	}
+	if u.OldText == u.NewText {
 		return bad("new_text", "is the same as old_text; nothing was changed")
-	case utf8.RuneCountInString(u.Reason) > maxReasonChars:
-		return bad("reason", fmt.Sprintf("must have at most %d characters", maxReasonChars))
 	}
 	if err := f.checkUpdated(u.Path); err != nil {
 		return u, err
@@ -80,6 +74,26 @@ func (f *Folder) checkUpdate(u memory.Update) (memory.Update, error) {
 		return bad("new_text", fmt.Sprintf("says what the user has had forgotten (%.80q); leave it out, or ask the user to run: kioku forget --undo %s", said, id))
 	}
 	return u, checkSource(u.Source)
+}
+
+// checkNewText returns the text that takes the place of another one and the reason as they are stored, or a *memory.InputError.
+func checkNewText(said, why string) (newText, reason string, err error) {
+	newText = strings.TrimSpace(removeMarkers(strings.ReplaceAll(memory.StripRecalled(said), "\r\n", "\n")))
+	reason = text.OneLine(why)
+	field, problem := "new_text", ""
+	switch {
+	case len(newText) > maxNoteBytes:
+		problem = fmt.Sprintf("is %d bytes long; the most is %d", len(newText), maxNoteBytes)
+	case !utf8.ValidString(newText) || strings.ContainsRune(newText, 0):
+		problem = "must be valid UTF-8 without NUL"
+	case newText == "" && strings.TrimSpace(said) != "":
+		problem = "was recalled from memory and is stored there already; write only what is new"
+	case utf8.RuneCountInString(reason) > maxReasonChars:
+		field, problem = "reason", fmt.Sprintf("must have at most %d characters", maxReasonChars)
+	default:
+		return newText, reason, nil
+	}
+	return "", "", &memory.InputError{Field: field, Problem: problem}
 }
 
 // checkUpdated returns an error for a file that is not updated.

@@ -120,7 +120,7 @@ func (t *Stone) Add(sentence string) {
 func (f *Set) Empty() bool { return len(f.values) == 0 }
 
 // Says returns the id of what was forgotten and a sentence says; empty if it says nothing of the kind. It says it if it has all its words
-// and not many others. A value of one word is only said by this word.
+// and few others. A value of one word is only said by this word.
 func (f *Set) Says(sentence string) string {
 	if f.Empty() {
 		return ""
@@ -132,7 +132,7 @@ func (f *Set) Says(sentence string) string {
 			for _, v := range byWord[wordHash(salt, w)] {
 				found[v]++
 				n := f.values[v].words
-				if found[v] == n && len(words) <= 2*n+2 && (n > 1 || len(words) == 1) {
+				if found[v] == n && len(words) <= n+max(1, n/2) && (n > 1 || len(words) == 1) {
 					return f.Stones[f.values[v].stone].ID
 				}
 			}
@@ -181,7 +181,7 @@ func (f *Set) Mask(src []byte) []byte {
 }
 
 // emptyItem matches what is left of an item of a list without its text.
-var emptyItem = regexp.MustCompile(`^[ \t>]*(?:[-*+]|\d+[.)])?(?: \[[ xX]\])?[ \t]*$`)
+var emptyItem = regexp.MustCompile(`^[ \t>]*(?:[-*+]|\d+[.)]|#+)?(?: \[[ xX]\])?[ \t]*$`)
 
 // Reader reads the files of folders. Its methods may be called concurrently.
 type Reader struct {

@@ -115,10 +115,11 @@ const (
 	DeadlineNear = "deadline"
 )
 
-// IsHint reports whether d only says why there is no hit or what would help. An answer with nothing but hints lacks nothing.
+// IsHint reports whether d only says why there is no hit or what would help, or what the caller has left out. An answer with nothing but
+// hints lacks nothing.
 func (d Degradation) IsHint() bool {
 	switch d.Code {
-	case NoMatch, DaysEmpty, WordsUnknown, VectorsOff, FilesBeside, DeriveOff, Withheld:
+	case NoMatch, DaysEmpty, WordsUnknown, VectorsOff, FilesBeside, FilterExcludes, DeriveOff, Withheld:
 		return true
 	}
 	return false

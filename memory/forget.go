@@ -56,32 +56,38 @@ type Forgotten struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Untidy is an entry of MEMORY.md or USER.md that says what another one says, or the contrary.
+// Untidy is what is proposed for MEMORY.md or USER.md: an entry that says what another one says, or the contrary, or what the notes of the
+// last days say.
 type Untidy struct {
 	// ID names it.
 	ID string `json:"id"`
-	// Kind is UntidyDuplicate or UntidyContradiction.
+	// Kind is one of the constants Untidy....
 	Kind string `json:"kind"`
-	// Path of the file, the line of the entry, from 1, and its text; it can go.
+	// Path of the file, the line of the entry, from 1, and its text, which can go; 0 and empty for what is missing.
 	Path string `json:"path"`
 	Line int    `json:"line"`
 	Text string `json:"text"`
-	// OtherLine is the line of the entry that stays, and Other its text.
+	// OtherLine is the line of what stays or comes, and Other its text. OtherPath is its file if it is another one.
+	OtherPath string `json:"other_path,omitempty"`
 	OtherLine int    `json:"other_line"`
 	Other     string `json:"other"`
 }
 
-// Kinds of untidy entries.
+// Kinds of proposals.
 const (
 	// UntidyDuplicate says the same as the other entry.
 	UntidyDuplicate = "duplicate"
 	// UntidyContradiction says another value of the same thing.
 	UntidyContradiction = "contradiction"
+	// UntidyOutdated says another value than a note of the last days, which takes its place.
+	UntidyOutdated = "outdated"
+	// UntidyMissing is said by a note of the last days and comes to the end of the file.
+	UntidyMissing = "missing"
 )
 
 // Tidied is what may be tidied, and what was.
 type Tidied struct {
-	// Entries that may be removed, in the order of the files.
+	// Entries are the proposals, a file after the other.
 	Entries []Untidy `json:"entries"`
 	// Revisions of what was removed, for Undo.
 	Revisions []string `json:"revisions,omitempty"`

@@ -49,12 +49,7 @@ func termSet(text string) map[string]bool {
 
 // dice returns the Sørensen-Dice coefficient of two sets, 0 if they have too few terms in common.
 func dice(a, b map[string]bool) float64 {
-	both := 0
-	for term := range a {
-		if b[term] {
-			both++
-		}
-	}
+	both := common(a, b)
 	if both < minSimilarTerms {
 		return 0
 	}

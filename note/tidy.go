@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxTidyEntries is the maximum number of entries of a file that are compared with each other.
+	// maxTidyEntries is the maximum number of entries of a file, or of some days, that are compared with each other.
 	maxTidyEntries = 1000
 	// sameEntry is the part of their terms that two entries have in common if they say the same.
 	sameEntry = 0.85
@@ -24,6 +24,8 @@ const (
 	// minFrame is the number of words that two entries have in common at least if they contradict each other, and maxDiffering how many
 	// each has beside them.
 	minFrame, maxDiffering = 3, 2
+	// maxApart is the number of terms that one of two entries that contradict each other has beside the other at most.
+	maxApart = 8
 )
 
 // entry is a line of a file that says something.
@@ -127,12 +129,25 @@ montag dienstag mittwoch donnerstag freitag samstag sonntag lundi mardi mercredi
 // contradict reports whether two entries below one heading say different values of the same thing: they have the same words in the same order
 // but for numbers, days or names.
 func contradict(a, b entry) bool {
+	if both := common(a.terms, b.terms); both == 0 || max(len(a.terms), len(b.terms))-both > maxApart {
+		return false
+	}
 	onlyA, onlyB := beside(a, b), beside(b, a)
 	if a.heading != b.heading || len(onlyA) == 0 || len(onlyB) == 0 || len(onlyA) > maxDiffering || len(onlyB) > maxDiffering {
 		return false
 	}
 	frame := frameOf(a, onlyA)
 	return len(frame) >= minFrame && slices.Equal(frame, frameOf(b, onlyB)) && kindOf(onlyA) != "" && kindOf(onlyA) == kindOf(onlyB)
+}
+
+// common returns the number of terms that two sets have in common.
+func common(a, b map[string]bool) (n int) {
+	for term := range a {
+		if b[term] {
+			n++
+		}
+	}
+	return n
 }
 
 // frameOf returns the words of an entry but for some.
@@ -166,9 +181,10 @@ func kindOf(words []string) (kind string) {
 	return kind
 }
 
-// Untidy returns what may be tidied in MEMORY.md and USER.md; see Tidy.
+// Untidy returns what is proposed for MEMORY.md and USER.md: what Tidy finds, and what the notes of the last days say.
 func (f *Folder) Untidy(ctx context.Context) (all []memory.Untidy, err error) {
 	all = []memory.Untidy{}
+	days := f.lastDays()
 	for _, name := range []string{longTermFile, userFile} {
 		src, err := f.read(name)
 		if errors.Is(err, memory.ErrNotFound) {
@@ -177,35 +193,33 @@ func (f *Folder) Untidy(ctx context.Context) (all []memory.Untidy, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Tidy(name, src)...)
+		all = append(all, slices.Concat(Tidy(name, src), proposals(name, src, days))...)
 	}
 	return all, ctx.Err()
 }
 
-// TidyUp removes the entries with some ids of Untidy, one update a file, and returns the updates. It returns a *memory.InputError, and changes
-// nothing in that file, for an entry that was changed since.
+// TidyUp does what is proposed by some ids of Untidy, one update a file, and returns the updates. It returns a *memory.InputError, and
+// changes nothing in that file, for an entry that was changed since.
 func (f *Folder) TidyUp(ctx context.Context, ids []string) (done []memory.Updated, err error) {
 	byFile := map[string][]string{}
 	for _, id := range ids {
 		name, _, _ := strings.Cut(id, "#")
 		byFile[name] = append(byFile[name], id)
 	}
+	days := f.lastDays()
 	for _, name := range slices.Sorted(maps.Keys(byFile)) {
 		if name != longTermFile && name != userFile {
 			return done, &memory.InputError{Field: "accept", Problem: fmt.Sprintf("%.80q is no entry of %s or %s", byFile[name][0], longTermFile, userFile)}
 		}
 		u, err := f.edit(ctx, name, func(src []byte) (patch, change, error) {
 			out, left := src, slices.Clone(byFile[name])
-			all := Tidy(name, src)
-			slices.SortFunc(all, func(a, b memory.Untidy) int { return b.Line - a.Line })
+			all := slices.Concat(Tidy(name, src), proposals(name, src, days))
+			slices.SortStableFunc(all, func(a, b memory.Untidy) int { return b.Line - a.Line }) // what is missing comes last
 			for _, u := range all {
-				i := slices.Index(left, u.ID)
-				if i < 0 {
-					continue
+				if i := slices.Index(left, u.ID); i >= 0 {
+					left = slices.Delete(left, i, i+1)
+					out = accepted(out, u)
 				}
-				left = slices.Delete(left, i, i+1)
-				from := offsetOf(src, u.Line-1)
-				out = removal(out, from, endOfLine(out, from)).apply(out)
 			}
 			if len(left) > 0 {
 				return patch{}, change{}, &memory.InputError{Field: "accept", Problem: fmt.Sprintf("%.80q was changed since; list the entries again", left[0])}
@@ -218,4 +232,20 @@ func (f *Folder) TidyUp(ctx context.Context, ids []string) (done []memory.Update
 		done = append(done, u)
 	}
 	return done, nil
+}
+
+// accepted returns a text with a proposal.
+func accepted(src []byte, u memory.Untidy) []byte {
+	from := offsetOf(src, u.Line-1)
+	switch u.Kind {
+	case memory.UntidyOutdated:
+		from += strings.Index(string(src[from:]), u.Text)
+		return patch{from, from + len(u.Text), u.Other}.apply(src)
+	case memory.UntidyMissing:
+		if len(src) > 0 && src[len(src)-1] != '\n' {
+			src = append(slices.Clone(src), '\n')
+		}
+		return patch{len(src), len(src), "- " + u.Other + "\n"}.apply(src)
+	}
+	return removal(src, from, endOfLine(src, from)).apply(src)
 }

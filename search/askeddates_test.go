@@ -139,10 +139,10 @@ func TestSpellingVariantsSkipWordsOfDates(t *testing.T) {
 func TestSearchEmptyAnswerNamesDaysWithoutNotes(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"umbrella in April 2024": "No chunk holds a word of the query, and no note is dated 2024-04-01 to 2024-04-30.",
+		"umbrella in April 2024": "No note holds a word of the query, and no note is dated 2024-04-01 to 2024-04-30.",
 		"2024-04-01":             "No note is dated 2024-04-01.",
 		"umbrella last year":     "",
-		"umbrella":               "No chunk holds a word of the query.",
+		"umbrella":               "No note holds a word of the query.",
 	} {
 		t.Run(query, func(t *testing.T) {
 			a := askLedger(t, memory.Query{Text: query})

@@ -97,7 +97,7 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 		return memory.Explanation{}, err
 	case c == nil:
 		return memory.Explanation{Outcome: memory.NotACandidate,
-			Text: fmt.Sprintf("No indexed chunk at line %d of %s holds a word of the query.", line, path)}, nil
+			Text: fmt.Sprintf("Nothing that is indexed at line %d of %s holds a word of the query.", line, path)}, nil
 	}
 	filter.PathPrefix = ""
 	parts := filterParts(filter)

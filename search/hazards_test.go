@@ -83,7 +83,7 @@ func TestSearchEmptyAnswerSaysWhy(t *testing.T) {
 		text  string
 	}{
 		{"nothing is indexed", newFakeStore(), memory.Query{Text: "tea"}, memory.IndexEmpty, "Nothing is indexed"},
-		{"no word occurs", full, memory.Query{Text: "submarine"}, memory.NoMatch, "No chunk holds a word of the query."},
+		{"no word occurs", full, memory.Query{Text: "submarine"}, memory.NoMatch, "No note holds a word of the query."},
 		{"a filter leaves nothing", full, memory.Query{Text: "tea", Filter: memory.Filter{PathPrefix: "x/"}}, memory.FilterExcludes, "begins with \"x/\""},
 		{"the nearest misses", full, memory.Query{Text: "garden gnome submarine periscope torpedo", MinScore: new(0.9)}, memory.NoMatch, "memory/ideas.md:1-1"},
 	}

@@ -44,7 +44,7 @@ func (s *Searcher) explainNothing(r *searchState) {
 		if len(filterParts(r.query.Filter)) > 0 {
 			within = " within the filter"
 		}
-		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", within, without)
+		r.degrade(memory.NoMatch, "No note holds a word of the query%s%s.", within, without)
 	}
 	s.explainWords(r)
 }

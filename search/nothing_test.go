@@ -37,7 +37,7 @@ func TestSearchEmptyAnswerSaysWhatWouldHelp(t *testing.T) {
 	}{
 		{"nothing indexed", New(newFakeStore(), nil, testOptions()), "tea", map[string]string{memory.IndexEmpty: "kioku index"}},
 		{"words unknown", words, "Where is the Periscope's torpedo?", map[string]string{
-			memory.NoMatch: "No chunk holds a word", memory.WordsUnknown: `No note contains "Periscope" or "torpedo".`, memory.VectorsOff: "kioku model add"}},
+			memory.NoMatch: "No note holds a word", memory.WordsUnknown: `No note contains "Periscope" or "torpedo".`, memory.VectorsOff: "kioku model add"}},
 		{"a Chinese word unknown", words, "潜望镜", map[string]string{memory.NoMatch: "", memory.WordsUnknown: `"潜望镜"`, memory.VectorsOff: ""}},
 		{"with vectors", hybrid, "torpedo", map[string]string{memory.NoMatch: "", memory.WordsUnknown: `"torpedo"`}},
 		{"vectors switched off on purpose", unhybrid, "torpedo", map[string]string{memory.NoMatch: "", memory.WordsUnknown: `"torpedo"`}},

@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/agent/bootstrap"
+	"kioku/note/forgotten"
 )
 
 // put writes files into a folder.
@@ -109,6 +111,23 @@ func TestLoadSeesChangesOnTheDisk(t *testing.T) {
 	}
 	if got := file(t, l.Load(bootstrap.Full, false), bootstrap.Soul); got.Text != "" || got.Reason != "missing" || got.Path != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What was forgotten is in no prompt, also while a file still says it.
+func TestLoadLeavesOutWhatWasForgotten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stone := forgotten.Stone{ID: "20260101T000000Z-00000000", Salt: "s"}
+	stone.Add("The gate code is 4711.")
+	line, err := json.Marshal(stone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, map[string]string{forgotten.File: string(line) + "\n", bootstrap.User: "# User\n\nThe code of the gate is 4711.\nInes drinks tea.\n"})
+	got := file(t, bootstrap.New(bootstrap.Options{Workspace: dir}).Load(bootstrap.Full, false), bootstrap.User)
+	if diff := cmp.Diff("# User\n\n\nInes drinks tea.", got.Text); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +84,11 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client is gone
 }
 
+var (
+	notePath = regexp.MustCompile(`memory/\d{4}-\d\d-\d\d\.md`)
+	releases = regexp.MustCompile(`our releases are on \pL+`)
+)
+
 // reply returns the block that the model answers with, and why it stops.
 func (r claudeRequest) reply() (block map[string]any, stop string) {
 	said := ""
@@ -96,7 +102,14 @@ func (r claudeRequest) reply() (block map[string]any, stop string) {
 			return map[string]any{"type": "tool_use", "id": "toolu_1", "name": tool.Name, "input": map[string]any{"text": fact + "."}}, "tool_use"
 		}
 	}
-	return map[string]any{"type": "text", "text": "ok"}, "end_turn"
+	answer := "ok"
+	switch stored, told := notePath.FindString(said), releases.FindString(said); {
+	case asked && stored != "":
+		answer = fmt.Sprintf("ok, I have stored it in %s.", stored)
+	case told != "":
+		answer = fmt.Sprintf("ok, you told me: %s.", told)
+	}
+	return map[string]any{"type": "text", "text": answer}, "end_turn"
 }
 
 // streamed returns the events of a message with one block.

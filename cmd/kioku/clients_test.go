@@ -142,6 +142,26 @@ func TestClientsClaudeCodeTakesTheServerOfSetup(t *testing.T) {
 	}
 }
 
+// The sessions with Claude Code that the README shows go as it shows them, with a scripted model.
+func TestClientsClaudeCodeOfTheReadme(t *testing.T) {
+	_ = newDesk(t, "claude")
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## Claude Code")
+	section, _, _ = strings.Cut(section, "\n## ")
+	lines := strings.Split(section, "\n")
+	shell := newReadmeShell(t)
+	shell.path = filepath.Join(os.Getenv(clientsEnv), "node_modules", ".bin") + ":"
+	shell.env = claudeEnv(newScriptedClaude(t))
+	commands := readmeCommands(lines)
+	if len(commands) < 5 {
+		t.Errorf("only %d commands", len(commands))
+	}
+	shell.compares(t, "README.md, Claude Code", lines, commands)
+}
+
 // Claude Code itself finds nothing wrong with the plugin.
 func TestClientsClaudeCodeValidatesThePlugin(t *testing.T) {
 	d := newDesk(t, "claude")

@@ -44,21 +44,26 @@ func (a *app) configSetCmd() *cobra.Command {
 		Example: "  kioku config set query.maxResults 10\n  kioku config set remote.apiKey env:MY_KEY\n  kioku config set --folder timezone Asia/Tokyo",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: a.completeKeyAndValue,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			src, err := a.edited(folder)
-			if err != nil {
-				return err
-			}
-			path, err := config.Edit(src, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			a.Notice("%s is set in %s", args[0], path)
-			a.tellDaemon(cmd.Context(), args[0])
-			return nil
+			return a.setSetting(cmd.Context(), args[0], args[1], folder)
 		},
 	}
 	addFolderFlag(cmd, &folder)
 	return cmd
+}
+
+// setSetting writes a setting into the config file, or into that of the workspace.
+func (a *app) setSetting(ctx context.Context, key, value string, folder bool) error {
+	src, err := a.edited(folder)
+	if err != nil {
+		return err
+	}
+	path, err := config.Edit(src, key, value)
+	if err != nil {
+		return err
+	}
+	a.Notice("%s is set in %s", key, path)
+	a.tellDaemon(ctx, key)
+	return nil
 }
 
 func (a *app) configUnsetCmd() *cobra.Command {

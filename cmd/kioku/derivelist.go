@@ -169,7 +169,7 @@ func (a *app) deriveEntitiesCmd() *cobra.Command {
 func (a *app) deriveReflectionsCmd() *cobra.Command {
 	req := server.ReflectionRequest{}
 	cmd := ask(a, &cobra.Command{
-		Use: "reflections", Short: "Show the mood of each day, and what a model thinks of the episodes",
+		Use: "reflections", Short: "Show the mood of each day, and what a model thinks of what was written",
 		Example: "  kioku derive reflections --from 2026-11-16 --to 2026-11-22",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 	}, a.withUnits, server.Derive.Reflections, func(c *connect.Client, _ []string) (server.ReflectionRequest, error) {
@@ -183,7 +183,7 @@ func (a *app) deriveReflectionsCmd() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&req.From, "from", "", "the first `day`, such as 2026-11-16")
 	cmd.Flags().StringVar(&req.To, "to", "", "the last `day`")
-	cmd.Flags().IntVar(&req.Limit, "limit", 100, "maximum `number` of episodes, at most 1,000")
+	cmd.Flags().IntVar(&req.Limit, "limit", 100, "maximum `number` of sections, at most 1,000")
 	ceilingFlag(cmd, &req.MaxSensitivity, "private")
 	return cmd
 }

@@ -31,7 +31,7 @@ func (a *app) deriveEstimateCmd() *cobra.Command {
 		req.OfAgent = c.Of()
 		return req, nil
 	}, (*render.Page).DeriveEstimate)
-	cmd.Flags().BoolVarP(&req.All, "all", "a", false, "episodes of any age, not only those of the last 90 days")
+	cmd.Flags().BoolVarP(&req.All, "all", "a", false, "sections of any age, not only those of the last 90 days")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func (a *app) deriveRunCmd() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "have the model read episodes of any age, not only those of the last 90 days")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "have the model read sections of any age, not only those of the last 90 days")
 	return cmd
 }
 

@@ -68,7 +68,7 @@ func TestDoctorOfASoundSetUp(t *testing.T) {
 			t.Errorf("%s is not checked; there are %q", check, checks)
 		}
 	}
-	all.wants(t, "index", "ok", "1 file, 1 chunk", "")
+	all.wants(t, "index", "ok", "1 file, 1 passage", "")
 	all.wants(t, "model.vectors", all["model.vectors"].Level, "texts of 250 characters a second here", "")
 	if strings.Contains(got.stdout, "fail") && got.code != exitError {
 		t.Errorf("exit %d", got.code)

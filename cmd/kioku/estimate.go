@@ -27,7 +27,7 @@ func (a *app) estimate(ctx context.Context, c *connect.Client) error {
 			return
 		}
 		p.Row("provider", "%s %s", e.Space.Provider, e.Space.Model)
-		p.Row("to embed", "%s with %s: %s of about %d tokens", render.Count(e.Chunks, "chunk"), render.Count(e.Windows, "window"),
+		p.Row("to embed", "%s with %s: %s of about %d tokens", render.Count(e.Chunks, "passage"), render.Count(e.Windows, "window"),
 			render.Count(e.Texts, "text"), e.Tokens)
 		if e.Requests > 0 {
 			p.Row("requests", "%d", e.Requests)

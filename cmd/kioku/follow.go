@@ -99,7 +99,7 @@ func (a *app) writeEvent(e kioku.Event) error {
 		}
 	}
 	if e.Chunks > 0 {
-		parts = append(parts, render.Count(e.Chunks, "chunk"))
+		parts = append(parts, render.Count(e.Chunks, "passage"))
 	}
 	line := fmt.Sprintf("%-16s %s", e.Kind, strings.Join(parts, ", "))
 	return a.Show(func(p *render.Page) {

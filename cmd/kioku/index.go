@@ -130,6 +130,6 @@ func unread(st server.IndexStatus) []string {
 
 // tell adds the report as a line.
 func (r indexReport) tell(p *render.Page) {
-	p.Linef("%s, %s, %d embedded now, %d skipped, generation %d, %s", render.Count(r.Files, "file"), render.Count(r.Chunks, "chunk"),
-		r.Embedded, r.Skipped, r.Generation, r.Took)
+	p.Linef("%s, %s, %d embedded now, %d skipped, %s", render.Count(r.Files, "file"), render.Count(r.Chunks, "passage"),
+		r.Embedded, r.Skipped, r.Took)
 }

@@ -45,7 +45,7 @@ func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
 func TestIndexSaysForPeopleWhatItHolds(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- one\n"})
-	if out := s.must("index"); !cmp.Equal(out[:17], "1 file, 1 chunk, ") {
+	if out := s.must("index"); !cmp.Equal(out[:19], "1 file, 1 passage, ") {
 		t.Errorf("got %q", out)
 	}
 }

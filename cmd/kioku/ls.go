@@ -18,8 +18,8 @@ func (a *app) lsCmd() *cobra.Command {
 	var f filterFlags
 	var all bool
 	cmd := &cobra.Command{
-		Use: "ls [GLOB]...", Short: "List what is indexed: dates, chunks, titles and tags",
-		Long: "List the files of the index with their dates, numbers of chunks, titles and tags. A glob selects paths, or folders above\n" +
+		Use: "ls [GLOB]...", Short: "List what is indexed: dates, passages, titles and tags",
+		Long: "List the files of the index with their dates, numbers of passages, titles and tags. A glob selects paths, or folders above\n" +
 			"them: ** stands for any folders, and a glob without / selects names in any folder.",
 		Example: "  kioku ls\n  kioku ls \"projects/**\" --tag work\n  kioku ls --where status=done --since 2026-01",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.completePath,

@@ -95,7 +95,7 @@ func TestSearchFiltersByTagsAndFields(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 	got := s.run("search", "heron", "--where", "rating<=4")
-	got.wants(t, exitOK, "degraded (filter_excludes): 1 of 3 notes have no rating")
+	got.wants(t, exitOK, "kioku: 1 of 3 notes have no rating")
 	if !strings.Contains(got.stdout, "projects/Heron.md#") || strings.Contains(got.stdout, "Weir.md#") {
 		t.Errorf("got %s", got.stdout)
 	}

@@ -113,7 +113,7 @@ func (a *app) searchCmd() *cobra.Command {
 	q.addFlags(cmd)
 	cmd.Flags().StringVar(&q.version, "as-of", "", "search the notes as they were: 2026-10-01, a time, 7d, or a commit")
 	cmd.Flags().BoolVar(&q.Explain, "explain", false, "take each score apart")
-	cmd.Flags().StringSliceVar(&q.Kinds, "kinds", nil, "what to find: chunk (passages, the default), fact, loop or summary; all but chunk need derive.enabled")
+	cmd.Flags().StringSliceVar(&q.Kinds, "kinds", nil, "what to find: chunk (passages of notes, the default), fact, loop or summary; the others need derive.enabled")
 	cmd.Flags().StringVar(&context, "context", "", "`file` with the messages before the question, one a line, the user's first and then in turn; - reads standard input")
 	return cmd
 }

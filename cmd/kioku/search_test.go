@@ -95,7 +95,7 @@ func TestSearchNamesTheNearestMiss(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.run("search", "--min-score", "0.99", "which valve was loose on Friday").
 		wants(t, exitOK, "no result: the nearest, memory/2026-01-10.md#L", "--min-score 0.")
-	s.run("search", "zxqv").wants(t, exitOK, "no result: no chunk holds a word of the query (keywords)")
+	s.run("search", "zxqv").wants(t, exitOK, "no result: no note holds a word of the query (keywords)")
 	s.run("search", "zxqv in May 2020", "--now", "2026-01-20").wants(t, exitOK, "and no note is dated 2020-05-01 to 2020-05-31")
 	newSandbox(t, nil).run("search", "boiler").wants(t, exitOK, "no result: the index is empty")
 }

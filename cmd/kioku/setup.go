@@ -148,7 +148,7 @@ func (a *app) setUp(ctx context.Context, id string, f setupFlags) error {
 	if err != nil {
 		return nil // a server elsewhere has its own model
 	}
-	return a.offerModel(ctx, conf, place.Workspace, false)
+	return errors.Join(a.offerModel(ctx, conf, place.Workspace, false), a.offerHosts(ctx, conf))
 }
 
 // tellWritten says what was written and what comes next.

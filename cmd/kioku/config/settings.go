@@ -176,7 +176,7 @@ func (r *registry) derivation(c *Config) {
 	r.add(&d.Model, "derive.llm.model", textType, "Language model that derives: none for rules only, default for that of llm.model, else the name of another model of llm.provider. What is sent to it are texts of notes up to derive.llm.maxSensitivity.")
 	r.add(&d.MaxSensitivity, "derive.llm.maxSensitivity", "auto | normal | private", "Ceiling of what the model is sent: auto is private for a server on this machine and normal for any other. Secrets are never sent.")
 	r.add(&d.MaxTokensPerDay, "derive.maxTokensPerDay", "0..1e9", "Tokens, of prompts and answers, that all processes of an agent may use in a day to derive; the rest waits for the next day. 0 asks no model.")
-	r.add(&d.Reflect, "derive.reflect", toggleType, "Ask the model also what it thinks about each episode, which counts for the order of what is recalled.")
+	r.add(&d.Reflect, "derive.reflect", toggleType, "Ask the model also what it thinks about each section, which counts for the order of what is recalled.")
 	r.add(&d.Recall, "derive.recall.llmMs", "0..600000", "Milliseconds that the model may take to phrase further queries for a message of a conversation, and as many to choose among what was found, as far as the caller has them; 0 does not ask it. Models need 500 to 5,000; recall.deadlineMs is the time of an agent's turn.")
 	r.add(&d.ExportDir, "derive.export.dir", textType, "Folder of the workspace that Markdown views of what is derived are written to; \"\" writes none. The decisions of people are in derived/decisions.md in any case.", viewFolder)
 	r.add(&d.Private, "derive.private", globsType, "Globs of paths of notes from which everything is private: not shown in groups, not sent to models on other machines.", excluded)

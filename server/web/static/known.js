@@ -43,7 +43,7 @@ function showParts(status) {
 
 // showStatus says what waits, what a model has cost, and what a person has to mend.
 function showStatus(s) {
-	const waiting = [s.pending > 0 && `${count(s.pending, "episode")} wait for the rules`, s.unextracted > 0 && s.model && `${count(s.unextracted, "episode")} wait for ${clean(s.model)}`].filter(Boolean);
+	const waiting = [s.pending > 0 && `${count(s.pending, "section")} wait for the rules`, s.unextracted > 0 && s.model && `${count(s.unextracted, "section")} wait for ${clean(s.model)}`].filter(Boolean);
 	replace(document.getElementById("status"),
 		s.problem && h("p", { class: "notice warn" }, clean(s.problem)),
 		s.budget_exhausted && h("p", { class: "notice warn" }, `The budget is used up (${number(s.tokens_today)} of ${number(s.max_tokens_per_day)} tokens today); the rest waits.`),
@@ -84,7 +84,7 @@ async function showOverview(status) {
 		api("units", { kinds: "fact", limit: 8 }), api("entities", { limit: 24 })]);
 	const settling = conflicts.units.length > 0 && await pairs(conflicts.units);
 	const nothing = !facts.units.length && !loops.units.length && !names.entities.length;
-	if (nothing) return replace(view, none("Nothing is derived yet", `${count(status.episodes, "episode")} of notes ${status.episodes === 1 ? "is" : "are"} known. Facts come from items of MEMORY.md, loops from unticked boxes and TODO lines, names from headings, links and @names.`));
+	if (nothing) return replace(view, none("Nothing is derived yet", `${count(status.episodes, "section")} of notes ${status.episodes === 1 ? "is" : "are"} known. Facts come from items of MEMORY.md, loops from unticked boxes and TODO lines, names from headings, links and @names.`));
 	const week = weeks.units.find((u) => u.summary?.scope === "weekly") || weeks.units[0];
 	replace(view,
 		conflicts.units.length > 0 && section("To settle", [h("p", { class: "muted" }, "These contradict each other, and no rule says which holds."), settling],
@@ -144,7 +144,7 @@ async function showWeeks() {
 
 async function showMood() {
 	const got = await api("derive/reflections", { limit: 1000 });
-	if (!got.days.length) return replace(view, none("No moods", "A language model can say what it thinks of each episode, if derive.llm.model and derive.reflect are set."));
+	if (!got.days.length) return replace(view, none("No moods", "A language model can say what it thinks of each section, if derive.llm.model and derive.reflect are set."));
 	replace(view, section("Mood", [moodLine(got.days), h("p", { class: "small muted span" }, h("span", {}, got.days[0].date), h("span", {}, got.days.at(-1).date))]), section("Episodes", [h("ul", { class: "moods" }, got.reflections.slice(0, 100).map((r) => h("li", {},
 		h("a", { href: noteHref(r.path, r.start_line, r.end_line) }, r.date || clean(r.path)), " ", h("span", { class: "tag" }, clean(r.emotion_label)),
 		words("span", {}, ` ${r.reflection_text}`), r.topic_tags?.length > 0 && h("span", { class: "small muted" }, ` ${r.topic_tags.map(clean).join(", ")}`))))]));
@@ -245,7 +245,7 @@ async function showEntity() {
 	const now = units.units.filter((u) => u.kind === "fact" && u.state !== "superseded"), before = units.units.filter((u) => u.kind === "fact" && u.state === "superseded");
 	replace(view,
 		h("header", { class: "entity" }, words("h2", {}, e.name === "USER" ? "You" : e.name), h("p", { class: "small muted" },
-			[typeNames[e.type] || clean(e.type), `in ${count(e.mentions, "episode")}`, e.last_seen && `last ${ago(e.last_seen)}`, e.aliases?.length > 0 && `also ${e.aliases.map(clean).join(", ")}`].filter(Boolean).join(" · ")),
+			[typeNames[e.type] || clean(e.type), `in ${count(e.mentions, "section")}`, e.last_seen && `last ${ago(e.last_seen)}`, e.aliases?.length > 0 && `also ${e.aliases.map(clean).join(", ")}`].filter(Boolean).join(" · ")),
 			h("a", { href: href("/search", { q: e.name === "USER" ? "" : e.name }) }, "Search the notes")),
 		section("Summary", cards(units.units.filter((u) => u.kind === "summary" && u.summary.key.startsWith(entity)))),
 		section("Facts", cards(now)),

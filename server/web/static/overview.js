@@ -64,8 +64,8 @@ function backfill(b) {
 	const done = b.total ? b.embedded / b.total : 0;
 	const left = b.left ? `, about ${duration(seconds(b.left))} left` : "";
 	return h("div", { class: "backfill" },
-		h("p", { class: "small" }, `Embedding: ${number(b.embedded)} of ${count(b.total, "chunk")}${left}`),
-		h("progress", { max: 1, value: done, "aria-label": "Embedded chunks" }));
+		h("p", { class: "small" }, `Embedding: ${number(b.embedded)} of ${count(b.total, "passage")}${left}`),
+		h("progress", { max: 1, value: done, "aria-label": "Embedded passages" }));
 }
 
 const duration = (s) => (s < 90 ? count(Math.round(s), "second") : s < 5400 ? count(Math.round(s / 60), "minute") : count(Math.round(s / 3600), "hour"));
@@ -119,7 +119,7 @@ async function perDay() {
 function others(agents) {
 	if (agents.length < 2) return null;
 	return h("section", {}, h("h2", {}, "Agents"), h("div", { class: "scroll", tabindex: 0 }, h("table", {},
-		h("thead", {}, h("tr", {}, ["Agent", "Notes", "Chunks", "Synced", "Folder"].map((x) => h("th", { scope: "col" }, x)))),
+		h("thead", {}, h("tr", {}, ["Agent", "Notes", "Passages", "Synced", "Folder"].map((x) => h("th", { scope: "col" }, x)))),
 		h("tbody", {}, agents.map((a) => h("tr", {}, h("td", {}, h("a", { href: `/?agent=${encodeURIComponent(a.id)}`, "aria-current": a.id === agent ? "true" : null }, a.id)),
 			h("td", { class: "num" }, a.index ? number(a.index.fileCount) : "unreadable"), h("td", { class: "num" }, a.index ? number(a.index.chunkCount) : ""), h("td", {}, a.index ? ago(a.index.lastSyncTime) : ""), h("td", { class: "path" }, clean(a.workspace))))))));
 }

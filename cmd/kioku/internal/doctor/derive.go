@@ -38,5 +38,5 @@ func checkDerive(_ context.Context, s *Subject) []Finding {
 	for _, n := range st.Units {
 		units += n
 	}
-	return one("derive", OK, fmt.Sprintf("%s from %s", render.Count(units, "unit"), render.Count(st.Episodes, "episode")), "")
+	return one("derive", OK, fmt.Sprintf("%s from %s", render.Count(units, "unit"), render.Count(st.Episodes, "section")), "")
 }

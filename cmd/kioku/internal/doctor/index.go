@@ -41,7 +41,7 @@ func checkIndex(_ context.Context, s *Subject) []Finding {
 		return one("index", Warn, "there is no index yet", "kioku index")
 	}
 	ix := s.Status.Index
-	all := one("index", OK, fmt.Sprintf("%s, generation %d, %s, %d with vectors", render.Holdings(ix), ix.Generation, render.LastSync(ix, s.Now()),
+	all := one("index", OK, fmt.Sprintf("%s, %s, %d with vectors", render.Holdings(ix), render.LastSync(ix, s.Now()),
 		s.Status.Embedded), "")
 	for _, d := range s.Status.Degraded {
 		if d.Code == memory.ProviderDown || d.Code == memory.FilesSkipped {

@@ -180,7 +180,7 @@ func remaining(s *Subject, perSecond float64) string {
 		return ""
 	}
 	wait := time.Duration(float64(left) * textsPerChunk / perSecond * float64(time.Second))
-	return fmt.Sprintf("; about %s for the %s without vectors", max(wait.Round(time.Second), time.Second), render.Count(left, "chunk"))
+	return fmt.Sprintf("; about %s for the %s without vectors", max(wait.Round(time.Second), time.Second), render.Count(left, "passage"))
 }
 
 // checkLanguages compares the languages of the notes with those that the model knows.

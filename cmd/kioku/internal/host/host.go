@@ -301,7 +301,7 @@ func (h *Host) firstSync(ctx context.Context, m *Memory) string {
 	if err != nil {
 		return m.Agent()
 	}
-	return fmt.Sprintf("%s %s, %s", m.Agent(), render.Count(state.Files, "file"), render.Count(state.Chunks, "chunk"))
+	return fmt.Sprintf("%s %s, %s", m.Agent(), render.Count(state.Files, "file"), render.Count(state.Chunks, "passage"))
 }
 
 // Close closes the council and all indexes, and waits for at most closeWait.

@@ -18,7 +18,7 @@ func (p *Page) DeriveStatus(st server.DeriveNow) {
 		p.Row("derive", "off")
 		return
 	}
-	p.Row("episodes", "%d%s%s", st.Episodes, sensitiveEpisodes(st), waitingEpisodes(st))
+	p.Row("sections", "%d%s%s", st.Episodes, sensitiveEpisodes(st), waitingEpisodes(st))
 	for _, kind := range unitKinds {
 		if said := named(kind.states, st.Units); said != "" {
 			p.Row(kind.row, "%s", said)
@@ -56,7 +56,7 @@ func (p *Page) Derived(st server.DeriveNow) {
 	for _, n := range st.Units {
 		units += n
 	}
-	p.Row("derived", "%s from %s%s; kioku derive status tells more", Count(units, "unit"), Count(st.Episodes, "episode"), settle)
+	p.Row("derived", "%s from %s%s; kioku derive status tells more", Count(units, "unit"), Count(st.Episodes, "section"), settle)
 }
 
 // waitingEpisodes returns how many episodes wait for the rules.
@@ -142,7 +142,7 @@ func (p *Page) deriveModel(st server.DeriveNow) {
 		p.Row("model", "none: by rules only; derive.llm.model names one")
 		return
 	}
-	p.Row("model", "%s; %d episodes not read yet, %s cached", CleanLine(st.Model), st.Unextracted, Count(st.CachedAnswers, "answer"))
+	p.Row("model", "%s; %d sections not read yet, %s cached", CleanLine(st.Model), st.Unextracted, Count(st.CachedAnswers, "answer"))
 	exhausted := ""
 	if st.BudgetExhausted {
 		exhausted = "; used up"
@@ -186,16 +186,16 @@ func (p *Page) parkedJobs(jobs []unit.ParkedJob) {
 // DeriveEstimate adds what a run would send.
 func (p *Page) DeriveEstimate(e unit.DeriveEstimate) {
 	if e.Model == "" {
-		p.Linef("nothing would be sent: no model is set, the rules read %s at no cost", Count(e.Episodes, "episode"))
+		p.Linef("nothing would be sent: no model is set, the rules read %s at no cost", Count(e.Episodes, "section"))
 		return
 	}
 	p.Row("model", "%s", CleanLine(e.Model))
-	p.Row("to read", "%s", Count(e.Episodes, "episode"))
+	p.Row("to read", "%s", Count(e.Episodes, "section"))
 	p.Row("summaries", "%d due", e.Summaries)
 	p.Row("calls", "%d, and a second one for each answer that is invalid", e.Calls)
 	p.Row("tokens", "at most %s in and %s out for the first calls", Number(e.TokensIn), Number(e.TokensOut))
 	if n := e.Withheld; n > 0 {
-		p.Row("withheld", "%s above the ceiling of the model, never sent", Count(n, "episode"))
+		p.Row("withheld", "%s above the ceiling of the model, never sent", Count(n, "section"))
 	}
 	if n := e.Days; n > 1 {
 		p.Row("time", "%d days, because of the daily budget", n)

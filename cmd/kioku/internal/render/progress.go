@@ -83,9 +83,9 @@ func (m *Meter) Run() (stop func()) {
 
 // Step shows a step of a sync if it is time to.
 func (m *Meter) Step(p indexer.Progress) {
-	s := step{phase: p.Phase, done: p.FilesDone, total: p.FilesTotal, unit: fmt.Sprintf(" files, %d chunks", p.Chunks)}
+	s := step{phase: p.Phase, done: p.FilesDone, total: p.FilesTotal, unit: fmt.Sprintf(" files, %d passages", p.Chunks)}
 	if s.phase == indexer.PhaseEmbed {
-		s.done, s.total, s.unit = p.Embedded, p.EmbedTotal, " chunks"
+		s.done, s.total, s.unit = p.Embedded, p.EmbedTotal, " passages"
 	}
 	m.step(s)
 }

@@ -40,7 +40,7 @@ func TestMeterWritesALineNowAndThen(t *testing.T) {
 		c.Time = c.Add(time.Second)
 	}
 	m.Clear()
-	want := "kioku: index: 5 of 13 files, 10 chunks\nkioku: index: 10 of 13 files, 20 chunks\n"
+	want := "kioku: index: 5 of 13 files, 10 passages\nkioku: index: 10 of 13 files, 20 passages\n"
 	if out.String() != want {
 		t.Errorf("got %q", out.String())
 	}
@@ -91,7 +91,7 @@ func TestMeterCountsChunksWhileItEmbeds(t *testing.T) {
 	m := NewMeter(&out, false, c.now)
 	c.Time = c.Add(6 * time.Second)
 	m.Step(indexer.Progress{Phase: "embed", Embedded: 64, EmbedTotal: 210})
-	if want := "kioku: embed: 64 of 210 chunks\n"; out.String() != want {
+	if want := "kioku: embed: 64 of 210 passages\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }

@@ -18,7 +18,7 @@ func (p *Page) Status(st server.IndexStatus, now time.Time) {
 	ix := st.Index
 	p.Row("agent", "%s", st.Agent)
 	p.Row("workspace", "%s", st.Workspace)
-	p.Row("index", "%s, %d pending, generation %d, %s", Holdings(ix), ix.PendingFiles, ix.Generation, LastSync(ix, now))
+	p.Row("index", "%s, %d pending, %s", Holdings(ix), ix.PendingFiles, LastSync(ix, now))
 	for _, t := range st.Transcripts {
 		p.Row("source", "%s, transcripts in %s", t.Source, t.Folder)
 	}
@@ -31,7 +31,7 @@ func (p *Page) Status(st server.IndexStatus, now time.Time) {
 	} else if st.Reranker != "" {
 		p.Row("re-ranker", "%s", st.Reranker)
 	}
-	p.Row("vectors", "%d of %s embedded, %d cached", st.Embedded, Count(ix.Chunks, "chunk"), st.Cached)
+	p.Row("vectors", "%d of %s embedded, %d cached", st.Embedded, Count(ix.Chunks, "passage"), st.Cached)
 	if st.Backfill.Running {
 		p.Row("embedding", "%s", backfillText(st.Backfill))
 	}
@@ -97,7 +97,7 @@ func (p *Page) egress(st server.IndexStatus, now time.Time) {
 
 // backfillText says how far the embedding of chunks is.
 func backfillText(b vectors.State) string {
-	said := fmt.Sprintf("%d of %s, newest first", b.Embedded, Count(b.Total, "chunk"))
+	said := fmt.Sprintf("%d of %s, newest first", b.Embedded, Count(b.Total, "passage"))
 	if b.Left > 0 {
 		said += fmt.Sprintf(", %.3g a second, about %s left", b.PerSecond, text.About(b.Left))
 	}
@@ -145,10 +145,10 @@ func activeText(st server.IndexStatus) string {
 	if now.Provider == "" || of.Provider == "" || now.Provider == of.Provider && now.Model == of.Model {
 		return ""
 	}
-	return fmt.Sprintf("%s %s, until the provider has embedded the rest: %d of %s", now.Provider, now.Model, st.Embedded, Count(st.Index.Chunks, "chunk"))
+	return fmt.Sprintf("%s %s, until the provider has embedded the rest: %d of %s", now.Provider, now.Model, st.Embedded, Count(st.Index.Chunks, "passage"))
 }
 
 // Holdings returns the numbers of files and chunks of an index.
 func Holdings(ix memory.IndexStats) string {
-	return fmt.Sprintf("%s, %s", Count(ix.Files, "file"), Count(ix.Chunks, "chunk"))
+	return fmt.Sprintf("%s, %s", Count(ix.Files, "file"), Count(ix.Chunks, "passage"))
 }

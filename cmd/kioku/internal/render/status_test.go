@@ -18,7 +18,7 @@ func TestStatusNamesTheModelThatAnswers(t *testing.T) {
 	}{
 		"no vectors":    {embed.Space{}, ""},
 		"the provider":  {embed.Space{Provider: "local", Model: "minilm"}, ""},
-		"another model": {embed.Space{Provider: "local", Model: "e5"}, "local e5, until the provider has embedded the rest: 3 of 40 chunks"},
+		"another model": {embed.Space{Provider: "local", Model: "e5"}, "local e5, until the provider has embedded the rest: 3 of 40 passages"},
 	} {
 		st := server.IndexStatus{Status: kioku.Status{
 			Space: embed.Space{Provider: "local", Model: "minilm"}, Active: c.active, Embedded: 3, Index: memory.IndexStats{Chunks: 40},

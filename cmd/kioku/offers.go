@@ -16,8 +16,9 @@ import (
 	"kioku/cmd/kioku/internal/render"
 )
 
-// modelDeclined is a file in the state folder: the user does not want a model, and is not asked again.
-const modelDeclined = "model-declined"
+// modelDeclined and hostsDeclined are files in the state folder: the user does not want a model, or the memories of other programs, and is
+// not asked again.
+const modelDeclined, hostsDeclined = "model-declined", "hosts-declined"
 
 // minEnglish is the least share of English in notes for which a model of English is offered.
 const minEnglish = 0.9
@@ -28,30 +29,61 @@ func (a *app) offerModel(ctx context.Context, conf *config.Config, folder string
 	if conf.Embed.Provider != "none" || conf.Provider == "none" || conf.Client.Target != "" || a.readOnly {
 		return nil
 	}
-	state, err := conf.StateDir()
-	if err != nil {
+	known, _ := modelstore.Lookup(a.modelFor(folder)) // a name of the catalog
+	if !yes && conf.Offline {
+		return nil
+	}
+	var err error
+	if !yes {
+		yes, err = a.offered(conf, modelDeclined, "kioku model add "+known.Name,
+			fmt.Sprintf("notes are found by their words; kioku model add %s (%d MB) also finds them by what they mean", known.Name, known.MB),
+			fmt.Sprintf("Also find notes by what they mean? The model %s (%s, %d MB) runs on this machine. Add it?", known.Name, known.Languages, known.MB))
+	}
+	if err != nil || !yes {
 		return err
 	}
-	declined := filepath.Join(state, modelDeclined)
-	known, _ := modelstore.Lookup(a.modelFor(folder)) // a name of the catalog
-	in, ok := a.stdin.(*os.File)
-	switch {
-	case yes:
-		return a.addModel(ctx, modelstore.Request{Source: known.Name})
-	case conf.Offline, exists(declined):
-		return nil
-	case !ok || !render.IsTerminal(in) || a.JSON:
-		a.Notice("notes are found by their words; kioku model add %s (%d MB) also finds them by what they mean", known.Name, known.MB)
+	return a.addModel(ctx, modelstore.Request{Source: known.Name})
+}
+
+// offerHosts asks once at a terminal whether to search what other programs remember by themselves, if they do. Elsewhere it names the command.
+func (a *app) offerHosts(ctx context.Context, conf *config.Config) error {
+	folders := conf.HostMemories()
+	if len(folders) == 0 || conf.Has(config.SourceHosts) || conf.Client.Target != "" || a.readOnly {
 		return nil
 	}
-	fmt.Fprintf(a.Stderr, "Also find notes by what they mean? The model %s (%s, %d MB) runs on this machine. Add it? [y/N] ", known.Name, known.Languages, known.MB)
+	sources := strings.Join(append(slices.Clone(conf.Sources), config.SourceHosts), ",")
+	command := "kioku config set sources " + sources
+	yes, err := a.offered(conf, hostsDeclined, command,
+		fmt.Sprintf("what Claude Code, Codex and OpenClaw remember by themselves is in %s; %s searches it too", render.Count(len(folders), "folder"), command),
+		fmt.Sprintf("Also search what Claude Code, Codex and OpenClaw remember by themselves (%s)? They are read, never written.", render.Count(len(folders), "folder")))
+	if err != nil || !yes {
+		return err
+	}
+	return a.setSetting(ctx, "sources", sources, false)
+}
+
+// offered asks a question at a terminal unless it was declined, and tells where nobody can be asked. The command does later what is offered.
+func (a *app) offered(conf *config.Config, declined, command, told, question string) (yes bool, err error) {
+	state, err := conf.StateDir()
+	if err != nil {
+		return false, err
+	}
+	in, ok := a.stdin.(*os.File)
+	switch declined = filepath.Join(state, declined); {
+	case exists(declined):
+		return false, nil
+	case !ok || !render.IsTerminal(in) || a.JSON:
+		a.Notice("%s", told)
+		return false, nil
+	}
+	fmt.Fprint(a.Stderr, question+" [y/N] ")
 	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // the end of input means no
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
-		return a.addModel(ctx, modelstore.Request{Source: known.Name})
+		return true, nil
 	}
-	a.Notice("kioku model add %s adds it later", known.Name)
-	return errors.Join(os.MkdirAll(state, 0o700), os.WriteFile(declined, nil, 0o600))
+	a.Notice("%s adds it later", command)
+	return false, errors.Join(os.MkdirAll(state, 0o700), os.WriteFile(declined, nil, 0o600))
 }
 
 // exists reports whether there is a file.

@@ -40,3 +40,24 @@ func TestInitOffersAModelToScripts(t *testing.T) {
 	s.run("init", s.workspace, "--yes", "--offline").wants(t, exitError, "kioku model add FOLDER")
 	s.run("setup", "cursor", "--workspace", s.workspace, "--yes").wants(t, exitOK)
 }
+
+// At a terminal, setup asks once whether to search what other programs remember by themselves, and sets it.
+func TestSetupOffersTheMemoriesOfHosts(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
+	s.writeHome(".codex/memories/notes.md", "- Tests run with make check.\n")
+	p := s.commandAtTerminal("setup", "cursor", "--workspace", s.workspace, "--state", s.state)
+	p.shows("[y/N]")
+	p.press("y\r")
+	p.shows("minilm", "[y/N]")
+	p.press("n\r")
+	p.shows("remember by themselves (1 folder)", "[y/N]")
+	p.press("y\r")
+	p.shows("sources is set in")
+	if code := p.ends(); code != 0 {
+		t.Errorf("exit %d: %s", code, p.seen)
+	}
+	if got := s.run("search", "how do tests run?"); !strings.Contains(got.stdout, "make check") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+}

@@ -1,0 +1,98 @@
+package note
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/memory"
+	"kioku/search/analysis"
+)
+
+const (
+	// proposedDays is the number of days whose notes are read for what MEMORY.md lacks, and maxProposed the maximum number of lines
+	// that are proposed for it.
+	proposedDays, maxProposed = 7, 10
+	// heldBy is the part of the terms of a note that an entry has if it says the note already.
+	heldBy = 0.7
+)
+
+// lasting are the categories of notes that hold beyond their day.
+var lasting = analysis.WordSet("decision decisions preference preferences rule rules")
+
+// dayEntry is a line of a note of a day.
+type dayEntry struct {
+	entry    // without a heading, which says nothing here but the category
+	path     string
+	category string
+}
+
+// lastDays returns the entries of the notes of the last days, the newest last, without the words of others and of tools and what was
+// forgotten.
+func (f *Folder) lastDays() (all []dayEntry) {
+	today := f.opt.Now().In(f.opt.Location)
+	for back := proposedDays - 1; back >= 0; back-- {
+		name := path.Join("memory", today.AddDate(0, 0, -back).Format(time.DateOnly)+".md")
+		src, err := f.read(name)
+		if err != nil {
+			continue // nothing was written on that day, or Sync tells about the file
+		}
+		for _, e := range entriesOf(src) {
+			at := offsetOf(src, e.line-1)
+			rest := src[at:endOfNote(src, at)]
+			if m := lastEndMarker(rest); m != nil && strings.Contains(string(rest[m[0]:m[1]]), " from="+memory.NoteFromTool) {
+				continue
+			}
+			if originAt(src, e.line) == nil && f.Forgotten().Says(e.text) == "" {
+				_, category, _ := strings.Cut(e.heading, " - ")
+				e.heading = ""
+				all = append(all, dayEntry{e, name, strings.ToLower(strings.TrimSpace(category))})
+			}
+		}
+	}
+	return all[max(0, len(all)-maxTidyEntries):]
+}
+
+// proposals returns what the notes of the last days say otherwise than a file of what stays true, and, for MEMORY.md, what they say for good
+// or on two days and it lacks.
+func proposals(name string, src []byte, days []dayEntry) (all []memory.Untidy) {
+	entries := entriesOf(src)
+	for i := range entries {
+		entries[i].heading = "" // that of a day is another one
+	}
+	proposed := map[int]bool{}
+	missing := 0
+	for i, d := range slices.Backward(days) { // the newest word first
+		u := memory.Untidy{Path: name, Other: d.text, OtherPath: d.path, OtherLine: d.line}
+		at := slices.IndexFunc(entries, func(e entry) bool { return contradict(e, d.entry) })
+		told := slices.ContainsFunc(days[i+1:], func(newer dayEntry) bool { return sayTheSame(newer.entry, d.entry) || contradict(newer.entry, d.entry) })
+		switch {
+		case told:
+			continue
+		case at >= 0 && !proposed[at]:
+			proposed[at] = true
+			u.Kind, u.Line, u.Text = memory.UntidyOutdated, entries[at].line, entries[at].text
+			u.ID = fmt.Sprintf("%s#L%d:%s", name, u.Line, fingerprint(u.Text + "\x00" + u.Other)[:8])
+		case at >= 0 || name != longTermFile || missing == maxProposed || !d.lasts(days[:i]) || slices.ContainsFunc(entries, d.isIn):
+			continue
+		default:
+			missing++
+			u.Kind, u.ID = memory.UntidyMissing, fmt.Sprintf("%s#new:%s", name, fingerprint(d.text)[:8])
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+// lasts reports whether a line holds beyond its day: by its category, or because earlier days say it too.
+func (d dayEntry) lasts(earlier []dayEntry) bool {
+	return lasting[d.category] ||
+		slices.ContainsFunc(earlier, func(other dayEntry) bool { return other.path != d.path && sayTheSame(d.entry, other.entry) })
+}
+
+// isIn reports whether an entry has nearly all that a line says.
+func (d dayEntry) isIn(e entry) bool {
+	return float64(common(d.terms, e.terms)) >= heldBy*float64(len(d.terms))
+}

@@ -100,6 +100,22 @@ func TestForgetAndCorrect(t *testing.T) {
 	}
 }
 
+// What is pinned at a result is in MEMORY.md, with which each session begins.
+func TestPin(t *testing.T) {
+	t.Parallel()
+	d := serve(t, sample).indexed(t, indexedSample)
+	b := newTab(t, d).open("/search?q=piano+tuner")
+	b.wait(`[...document.querySelectorAll(".result .acts button")].some((e) => e.textContent === "Pin…")`)
+	b.do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".result .acts button")].find((e) => e.textContent === "Pin…").click()`))
+	b.wait(`document.activeElement.name === "text" && document.activeElement.value`)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.value = "The piano tuner comes on Fridays."`))
+	b.keys(kb.Enter)
+	b.wait(`document.querySelector("main").innerText.includes("Pinned: each session begins with it.")`)
+	if got := d.get(t, "/v1/notes/MEMORY.md"); !strings.Contains(got, "The piano tuner comes on Fridays.") {
+		t.Errorf("MEMORY.md says %s", got)
+	}
+}
+
 // (a) The state shows what the memory has, what was skipped and why, and a year of notes.
 func TestOverview(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-// Forget and correct: which places say something, which of them are meant, and taking it back.
+// Forget, correct and pin: which places say something, which of them are meant, and taking it back; what is always known.
 import { announce, api, clean, count, errorBox, h, noteHref, replace, words } from "/static/app.js";
 import { rendered } from "/static/snippet.js";
 
@@ -64,6 +64,28 @@ export function changing(below, { correct = false, text = "", done, otherwise } 
 	if (field.value) find();
 	else field.focus();
 }
+
+// pinning asks within an element for a sentence that the agent is always to know, and writes it into MEMORY.md.
+export function pinning(below, text = "") {
+	const field = h("input", { name: "text", value: clean(text), required: true, autocomplete: "off", dir: "auto", placeholder: "A whole sentence" });
+	const form = h("form", { class: "change", onsubmit: (event) => { event.preventDefault(); keep(); } },
+		h("label", {}, h("strong", {}, "What is always to be known?"), field),
+		h("button", { class: "primary" }, "Keep in MEMORY.md"), h("button", { type: "button", onclick: () => replace(below) }, "Cancel"));
+	replace(below, h("div", { class: "notice changing" }, form));
+	field.focus();
+	async function keep() {
+		try {
+			const made = await api("notes", {}, { body: { text: field.value.trim(), target: "long_term", source: "user" } });
+			announce("Pinned");
+			replace(below, h("p", { class: "notice", role: "status" }, made.deduplicated ? "It is there already: " : "Pinned: each session begins with it. ", words("a", { class: "path", href: noteHref(made.path, made.start_line) }, `${made.path}:${made.start_line}`)));
+		} catch (err) {
+			form.append(errorBox(err));
+		}
+	}
+}
+
+// isPinned reports whether each session begins with a note already.
+export const isPinned = (path) => path === "MEMORY.md" || path === "USER.md";
 
 // list returns places with boxes; those that certainly say it are chosen.
 function list(places) {

@@ -1,6 +1,6 @@
 // What the reader adds to a note on request: the borders of its chunks, and what a search matched in it.
 import { api, clean, count, errorBox, h, inPath, replace } from "/static/app.js";
-import { changing } from "/static/forget.js";
+import { changing, isPinned, pinning } from "/static/forget.js";
 import { markIn, termsOf } from "/static/highlight.js";
 import { bar, legend, trace } from "/static/score.js";
 
@@ -63,12 +63,15 @@ async function showChunks() {
 
 button.addEventListener("click", showChunks);
 
-// Forget and correct: what is selected in the text is proposed.
+// Forget, correct and pin: what is selected in the text is proposed.
 
-for (const [id, correct] of [["correct", true], ["forget", false]]) {
+document.getElementById("pin").hidden = isPinned(path);
+const change = document.getElementById("change"), done = () => location.reload();
+const asks = { pin: (text) => pinning(change, text), correct: (text) => changing(change, { correct: true, text, done }), forget: (text) => changing(change, { text, done }) };
+for (const [id, ask] of Object.entries(asks)) {
 	const open = document.getElementById(id);
 	open.addEventListener("pointerdown", (event) => event.preventDefault()); // keeps the selection
-	open.addEventListener("click", () => changing(document.getElementById("change"), { correct, text: String(getSelection()).trim().slice(0, 300), done: () => location.reload() }));
+	open.addEventListener("click", () => ask(String(getSelection()).trim().slice(0, 300)));
 }
 
 // What matched.

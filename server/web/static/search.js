@@ -1,6 +1,6 @@
 // Search as you type. The address has the state of the search, so that it can be shared.
 import { agent, announce, api, clean, count, day, debounce, errorBox, h, langOf, latest, noteHref, replace, titleOf, url, words } from "/static/app.js";
-import { changing } from "/static/forget.js";
+import { changing, isPinned, pinning } from "/static/forget.js";
 import { termsOf } from "/static/highlight.js";
 import { home } from "/static/home.js";
 import { bar, legend, trace } from "/static/score.js";
@@ -157,6 +157,7 @@ function card(s, r, i) {
 			r.weak && h("span", { class: "tag weak", title: "Below the minimum score, but better than chance" }, "weak")),
 		h("div", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, body.length ? body : h("p", { class: "muted" }, "The properties of the note match.")),
 		h("div", { class: "row acts" }, h("details", {}, h("summary", { class: "small" }, "Why this score"), r.trace && trace(r)),
+			!isPinned(r.path) && h("button", { type: "button", class: "act", title: "Begin each session with it", onclick: () => pinning(below, about(r, terms)) }, "Pin…"),
 			h("button", { type: "button", class: "act", onclick: () => change(true) }, "Correct…"), h("button", { type: "button", class: "act", onclick: () => change(false) }, "Forget…")),
 		below);
 }

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// maxForgetHits is the number of passages in which Forget looks for what is to be forgotten, and maxForgetPlaces how many it offers.
-	maxForgetHits, maxForgetPlaces = 10, 20
+	// maxForgetHits is the number of passages in which Forget looks for what is to be forgotten, maxForgetPlaces how many places it offers,
+	// and maxWeakPlaces how many of these are not certain.
+	maxForgetHits, maxForgetPlaces, maxWeakPlaces = 10, 20, 8
 )
 
 // Forget finds the places that say something, forgets what some of them say, or takes that back; see memory.Forget and note.Folder.Forget.
@@ -104,7 +105,13 @@ func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, er
 		}
 	}
 	var paths, said []string
+	weak := 0
 	for _, s := range all[:min(len(all), maxForgetPlaces)] {
+		if s.Weak {
+			if weak++; weak > maxWeakPlaces {
+				continue
+			}
+		}
 		done.Places = append(done.Places, s.ForgottenPlace)
 		if !s.Weak && s.Kind == memory.PlaceNote {
 			paths, said = append(paths, s.Path), append(said, s.Text)

@@ -26,6 +26,10 @@ const (
 // What was forgotten is shown by no search, excerpt and prompt any more, wherever it stands, and Append writes it for nobody but a person.
 func (m *Memory) Forget(ctx context.Context, r memory.Forget) (done memory.Forgotten, err error) {
 	switch {
+	case r.List:
+		done.Places = []memory.ForgottenPlace{}
+		done.Past, err = inCall(m, m.notes.PastForgotten)
+		return done, err
 	case r.Undo != "":
 		done.ID = r.Undo
 		err = m.writing(ctx, func() (bool, error) {
@@ -44,61 +48,63 @@ func (m *Memory) Forget(ctx context.Context, r memory.Forget) (done memory.Forgo
 	return done, err
 }
 
-// sayings returns the sentences of the notes that say something, best first, what was derived from it, and where older versions are kept.
+// sayings returns the sentences of the notes that say something, best first, what was derived from it, and where older versions are kept. A
+// sentence is certain if it is what is asked for, in the same words; if none is, those with all that is asked for and little else are, unless they
+// say several things.
 func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, error) {
 	done := memory.Forgotten{Places: []memory.ForgottenPlace{}}
+	if err := m.enterToWrite(); err != nil {
+		return done, err
+	}
+	caughtUp := m.catchUp(ctx) // what was written a moment ago is meant too
+	m.leave()
+	select {
+	case <-caughtUp:
+	case <-ctx.Done():
+		return done, ctx.Err()
+	}
 	found, err := m.Search(ctx, memory.Query{Text: what, MaxResults: maxForgetHits, Granularity: memory.GranularityPassage})
 	if err != nil {
 		return done, err
 	}
-	asked := analysis.ContentTerms(what)
-	type scored struct {
-		memory.ForgottenPlace
-		score float64
+	all, err := m.sayingSame(ctx, forgotten.Of([]string{what}), nil) // a search shows one of several that say the same
+	if err != nil {
+		return done, err
 	}
-	var all []scored
+	all = slices.DeleteFunc(all, func(p memory.ForgottenPlace) bool { return m.notes.Forgotten().Says(p.Text) != "" })
+	literal := len(all) > 0
+	asked := analysis.ContentTerms(what)
+	score := map[string]float64{}
+	for _, p := range all {
+		score[p.Place] = float64(len(asked)) + 2
+	}
 	for _, h := range found.Hits {
 		shown, err := m.indexer.Show(h.Path)
 		if err != nil {
 			continue // it went since
 		}
-		for _, s := range note.Sentences([]byte(shown)) {
+		for _, s := range forgotten.Sentences([]byte(shown)) {
 			if s.Line < h.StartLine || s.Line > h.EndLine || m.notes.Forgotten().Says(s.Text) != "" {
 				continue
 			}
-			p := m.placeOf(h.Path, s)
-			has := 0
-			words := analysis.ContentTerms(s.Text)
+			p, words, has := m.placeOf(h.Path, s), analysis.ContentTerms(s.Text), 0
 			for _, w := range asked {
 				if slices.Contains(words, w) {
 					has++
 				}
 			}
-			if has == 0 && s.Heading {
+			if _, known := score[p.Place]; known || has == 0 && (s.Heading || h.Weak || len(words) == 0) {
 				continue
 			}
-			p.Weak = h.Weak || has == 0 || has < len(asked)
-			if !slices.ContainsFunc(all, func(other scored) bool { return other.Place == p.Place }) {
-				all = append(all, scored{p, float64(has) + h.Score})
-			}
+			p.Weak = literal || h.Weak || has < max(1, len(asked)) || len(words) > 3*len(asked)
+			score[p.Place] = float64(has) + h.Score
+			all = append(all, p)
 		}
 	}
-	same, err := m.sayingSame(ctx, forgotten.Of([]string{what}), nil) // a search shows one of several that say the same
-	if err != nil {
-		return done, err
-	}
-	for _, p := range same {
-		if i := slices.IndexFunc(all, func(other scored) bool { return other.Place == p.Place }); i < 0 && m.notes.Forgotten().Says(p.Text) == "" {
-			all = append(all, scored{p, float64(len(asked)) + 1})
-		} else if i >= 0 {
-			all[i].Weak = false
-		}
-	}
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	if best := slices.IndexFunc(all, func(s scored) bool { return !s.Weak }); best >= 0 && len(same) == 0 {
-		// Nothing says it as it was asked: several sentences with its words are several things, and which was meant is not certain.
-		one := forgotten.Of([]string{all[best].Text})
-		if slices.ContainsFunc(all, func(s scored) bool { return !s.Weak && one.Says(s.Text) == "" }) {
+	slices.SortStableFunc(all, func(a, b memory.ForgottenPlace) int { return cmp.Compare(score[b.Place], score[a.Place]) })
+	if i := slices.IndexFunc(all, isCertain); i >= 0 && !literal {
+		one := forgotten.Of([]string{all[i].Text})
+		if slices.ContainsFunc(all, func(p memory.ForgottenPlace) bool { return isCertain(p) && one.Restated(p.Text) == "" }) {
 			for i := range all {
 				all[i].Weak = true
 			}
@@ -106,16 +112,15 @@ func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, er
 	}
 	var paths, said []string
 	weak := 0
-	for _, s := range all[:min(len(all), maxForgetPlaces)] {
-		if s.Weak {
+	for _, p := range all[:min(len(all), maxForgetPlaces)] {
+		if !isCertain(p) {
 			if weak++; weak > maxWeakPlaces {
 				continue
 			}
+		} else if p.Kind == memory.PlaceNote {
+			paths, said = append(paths, p.Path), append(said, p.Text)
 		}
-		done.Places = append(done.Places, s.ForgottenPlace)
-		if !s.Weak && s.Kind == memory.PlaceNote {
-			paths, said = append(paths, s.Path), append(said, s.Text)
-		}
+		done.Places = append(done.Places, p)
 	}
 	units, err := m.derived.SaidBy(ctx, said)
 	for _, text := range units {
@@ -127,6 +132,9 @@ func (m *Memory) sayings(ctx context.Context, what string) (memory.Forgotten, er
 	return done, err
 }
 
+// isCertain reports whether a place surely says what is asked for.
+func isCertain(p memory.ForgottenPlace) bool { return !p.Weak }
+
 // withoutForgotten returns hits without what people have had forgotten. One of which nothing is left that the query asks for is no hit.
 func (m *Memory) withoutForgotten(hits []memory.Hit, query string) []memory.Hit {
 	gone := m.notes.Forgotten()
@@ -136,11 +144,13 @@ func (m *Memory) withoutForgotten(hits []memory.Hit, query string) []memory.Hit 
 	asked := analysis.ContentTerms(query)
 	kept := make([]memory.Hit, 0, len(hits))
 	for _, h := range hits {
-		h.Headings = string(gone.Mask([]byte(h.Headings)))
+		h.Headings = m.unsaid(h.Headings)
 		before, after := h.Snippet, string(gone.Mask([]byte(h.Snippet)))
-		if shown, err := m.indexer.Show(h.Path); err == nil && before == after { // a snippet may have a part of a sentence
+		if shown, err := m.indexer.Show(h.Path); err == nil { // a snippet may have a part of a sentence
 			masked := string(gone.Mask([]byte(shown)))
-			before, after = linesFrom(shown, h.SnippetStart, h.SnippetEnd), linesFrom(masked, h.SnippetStart, h.SnippetEnd)
+			if all, kept := linesFrom(shown, h.SnippetStart, h.SnippetEnd), linesFrom(masked, h.SnippetStart, h.SnippetEnd); all != kept {
+				before, after = all, kept
+			}
 		}
 		if before == after {
 			kept = append(kept, h)
@@ -155,6 +165,57 @@ func (m *Memory) withoutForgotten(hits []memory.Hit, query string) []memory.Hit 
 	return kept
 }
 
+// unsaid returns a title or the path of headings without what people have had forgotten.
+func (m *Memory) unsaid(title string) string {
+	gone := m.notes.Forgotten()
+	if gone.Empty() {
+		return title
+	}
+	parts := strings.Split(title, " > ")
+	for i, part := range parts {
+		parts[i] = string(gone.Mask([]byte(part)))
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " > ")
+}
+
+// hide has n titles, headings or texts of links without what people have had forgotten.
+func (m *Memory) hide(n int, at func(i int) *string) {
+	if m.notes.Forgotten().Empty() {
+		return
+	}
+	known := map[string]string{}
+	for i := range n {
+		title := at(i)
+		if _, ok := known[*title]; !ok {
+			known[*title] = m.unsaid(*title)
+		}
+		*title = known[*title]
+	}
+}
+
+// hideLinks is hide for links.
+func (m *Memory) hideLinks(l *memory.Links) {
+	m.hide(len(l.Out), func(i int) *string { return &l.Out[i].Text })
+	m.hide(len(l.In), func(i int) *string { return &l.In[i].Text })
+}
+
+// unsaidDiff returns the lines of a difference without what people have had forgotten.
+func (m *Memory) unsaidDiff(diff string) string {
+	gone := m.notes.Forgotten()
+	if gone.Empty() {
+		return diff
+	}
+	lines := strings.Split(diff, "\n")
+	texts := make([]string, len(lines))
+	for i, line := range lines {
+		texts[i] = line[min(1, len(line)):]
+	}
+	for i, masked := range strings.Split(string(gone.Mask([]byte(strings.Join(texts, "\n")))), "\n") {
+		lines[i] = lines[i][:min(1, len(lines[i]))] + masked
+	}
+	return strings.Join(lines, "\n")
+}
+
 // linesFrom returns lines of a text, from 1, end inclusive.
 func linesFrom(text string, first, last int) string {
 	lines := strings.Split(text, "\n")
@@ -163,7 +224,7 @@ func linesFrom(text string, first, last int) string {
 }
 
 // placeOf returns a sentence of a file as a place.
-func (m *Memory) placeOf(path string, s note.Sentence) memory.ForgottenPlace {
+func (m *Memory) placeOf(path string, s forgotten.Sentence) memory.ForgottenPlace {
 	p := memory.ForgottenPlace{Place: fmt.Sprintf("%s#L%d:%s", path, s.Line, s.Fingerprint()), Path: path, Line: s.Line, Text: s.Text, Kind: memory.PlaceOther}
 	if m.ownsNote(path) {
 		p.Kind = memory.PlaceNote
@@ -186,7 +247,7 @@ func (m *Memory) resolve(place string) (memory.ForgottenPlace, error) {
 		return memory.ForgottenPlace{}, bad("is in no file that can be read")
 	}
 	var best *memory.ForgottenPlace
-	for _, s := range note.Sentences([]byte(shown)) {
+	for _, s := range forgotten.Sentences([]byte(shown)) {
 		if s.Fingerprint() != print {
 			continue
 		}
@@ -214,7 +275,7 @@ func (m *Memory) forget(ctx context.Context, r memory.Forget) (memory.Forgotten,
 	}
 	same := forgotten.Of(order.Said)
 	if order.NewText != "" && same.Says(order.NewText) != "" {
-		return done, &memory.InputError{Field: "new_text", Problem: "says the same in other words; write what is true"}
+		return done, &memory.InputError{Field: "new_text", Problem: "says the same; write what is true"}
 	}
 	more, err := m.sayingSame(ctx, same, done.Places)
 	if err != nil {
@@ -264,7 +325,7 @@ func (m *Memory) sayingSame(ctx context.Context, same *forgotten.Set, places []m
 			}
 			continue
 		}
-		for _, s := range note.Sentences([]byte(shown)) {
+		for _, s := range forgotten.Sentences([]byte(shown)) {
 			p := m.placeOf(path, s)
 			if same.Says(s.Text) != "" && !slices.ContainsFunc(places, func(other memory.ForgottenPlace) bool { return other.Place == p.Place }) {
 				more = append(more, p)

@@ -2,6 +2,7 @@ package kioku
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -27,14 +28,19 @@ func gate(t *testing.T) (ws, outside string) {
 	}), outside
 }
 
-// forget forgets what a text finds first, and what says the same.
+// forget forgets what a text certainly finds.
 func forget(t *testing.T, m *Memory, r memory.Forget) memory.Forgotten {
 	t.Helper()
 	found, err := m.Forget(t.Context(), memory.Forget{Text: r.Text})
 	if err != nil || len(found.Places) == 0 || found.ID != "" {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	r.Text, r.Places = "", []string{found.Places[0].Place}
+	r.Text = ""
+	for _, p := range found.Places {
+		if !p.Weak && p.Place != "" {
+			r.Places = append(r.Places, p.Place)
+		}
+	}
 	done, err := m.Forget(t.Context(), r)
 	if err != nil || done.ID == "" {
 		t.Fatalf("%+v, %v", done, err)
@@ -160,6 +166,13 @@ func TestForgottenDoesNotComeBack(t *testing.T) {
 				t.Errorf("an update brings it back: %v", err)
 			}
 		}},
+		{"other words of a model", func() {
+			for _, said := range []string{"4711 opens the gate.", "Use 4711 for the gate.", "The code of the\ngate is 4711.", "The user said that the gate code is 4711, and that it opens the side door of the garage too."} {
+				if a, err := m.Append(t.Context(), memory.Note{Text: said, Source: memory.NoteFromAgent}); err != nil || a.Forgotten == "" || a.Path != "" {
+					t.Errorf("%q: %+v, %v", said, a, err)
+				}
+			}
+		}},
 		{"the past", func() {
 			a, err := m.SearchPast(t.Context(), memory.Query{Text: "gate code"}, memory.Moment{Time: time.Now()})
 			if err == nil && slices.ContainsFunc(a.Hits, func(h memory.Hit) bool { return strings.Contains(h.Snippet, "4711") }) {
@@ -173,7 +186,7 @@ func TestForgottenDoesNotComeBack(t *testing.T) {
 			syncWhole(t, m)
 		}},
 		{"another file", func() {
-			writeFile(t, filepath.Join(ws, "memory/imported.md"), "# Imported\n\nThe gate: its code is 4711.\n")
+			writeFile(t, filepath.Join(ws, "memory/imported.md"), "# Imported\n\n> The **gate code** is\n> 4711. Ask Dario.\n")
 			syncWhole(t, m)
 		}},
 		{"restart", func() {
@@ -265,7 +278,8 @@ func TestForgetIsTakenBack(t *testing.T) {
 	}
 }
 
-// Every sentence with the words that are asked for is certain, also those that a search leaves out because others say the same.
+// The sentence that is asked for is certain wherever it stands, also where a search leaves it out because others say the same; another one with
+// its words is not.
 func TestForgetFindsAllThatSayIt(t *testing.T) {
 	t.Parallel()
 	ws, _ := gate(t)
@@ -281,7 +295,7 @@ func TestForgetFindsAllThatSayIt(t *testing.T) {
 			certain++
 		}
 	}
-	if certain != 3 {
+	if certain != 2 {
 		t.Errorf("%d are certain: %+v", certain, found.Places)
 	}
 }
@@ -302,7 +316,7 @@ func TestForgetRefuses(t *testing.T) {
 		"no place":             {Places: []string{"MEMORY.md"}},
 		"outside":              {Places: []string{"../x.md#L1:00000000"}},
 		"another text":         {Places: []string{"MEMORY.md#L3:00000000"}},
-		"the same in new_text": {Places: []string{place}, NewText: "The code of the gate is 4711."},
+		"the same in new_text": {Places: []string{place}, NewText: "the gate code is 4711"},
 		"unknown undo":         {Undo: "20260101T000000Z-00000000"},
 	} {
 		if _, err := m.Forget(t.Context(), r); err == nil {
@@ -350,7 +364,7 @@ func TestTidyRemovesWhatIsAccepted(t *testing.T) {
 // certain of any of them.
 func TestForgetHidesNothingElse(t *testing.T) {
 	t.Parallel()
-	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n\n- Ines drinks tea.\n- Ines drinks coffee in the office on days with a long meeting.\n- Ines drinks tea and pays for the whole round on Friday evenings.\n- The code of the gate is 4711.\n- The code of the cellar is 1234.\n"})
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n\n- Ines drinks tea.\n- Ines does not drink tea.\n- Tea drinks Ines.\n- Ines drinks coffee in the office on days with a long meeting.\n- Ines drinks tea and pays for the whole round on Friday evenings.\n- The code of the gate is 4711.\n- The code of the cellar is 1234.\n"})
 	m := openMemory(t, Options{Workspace: ws})
 	syncWhole(t, m)
 	found, err := m.Forget(t.Context(), memory.Forget{Text: "the code"})
@@ -364,7 +378,7 @@ func TestForgetHidesNothingElse(t *testing.T) {
 	}
 	forget(t, m, memory.Forget{Text: "Ines drinks tea."})
 	syncWhole(t, m)
-	if diff := cmp.Diff("# Memory\n\n- Ines drinks coffee in the office on days with a long meeting.\n- Ines drinks tea and pays for the whole round on Friday evenings.\n- The code of the gate is 4711.\n- The code of the cellar is 1234.\n", read(t, ws, "MEMORY.md")); diff != "" {
+	if diff := cmp.Diff("# Memory\n\n- Ines does not drink tea.\n- Tea drinks Ines.\n- Ines drinks coffee in the office on days with a long meeting.\n- Ines drinks tea and pays for the whole round on Friday evenings.\n- The code of the gate is 4711.\n- The code of the cellar is 1234.\n", read(t, ws, "MEMORY.md")); diff != "" {
 		t.Error(diff)
 	}
 	if a := answer(t, m, "who pays for the round?"); !hasSnippet(a, "pays for the whole round") {
@@ -404,5 +418,109 @@ func TestForgottenIsInNoHeading(t *testing.T) {
 		if strings.Contains(h.Headings+h.Snippet, "4711") {
 			t.Errorf("%+v", h)
 		}
+	}
+}
+
+// A sentence is forgotten whole wherever its lines end, and what stood behind it stays where it was.
+func TestForgetTakesWrappedSentences(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{
+		"MEMORY.md":     "# Memory\r\n\r\n- Anna likes tea.\r\n- The gate code is 4711.\r\n  It is below the bell.\r\n",
+		"memory/old.md": "The password of the guest wifi in the office is\nKranich-Sommer since last week. Ask Dario.\n\n```\nThe gate code is 4711.\nls\n```\n",
+	})
+	m := openMemory(t, Options{Workspace: ws})
+	forget(t, m, memory.Forget{Text: "The gate code is 4711."})
+	forget(t, m, memory.Forget{Text: "the password of the guest wifi"})
+	if diff := cmp.Diff("# Memory\r\n\r\n- Anna likes tea.\r\n- It is below the bell.\r\n", read(t, ws, "MEMORY.md")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff("Ask Dario.\n\n```\nls\n```\n", read(t, ws, "memory/old.md")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a person writes holds again, by a correction back, an update or a note; only that, and not what else was forgotten with it.
+func TestWhatPeopleWriteHoldsAgain(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n\n- Our releases are on Tuesdays.\n- The office is in Porto.\n- The cellar code is 1234.\n"})
+	m := openMemory(t, Options{Workspace: ws})
+	syncWhole(t, m)
+	correct := func(old, to string) {
+		t.Helper()
+		forget(t, m, memory.Forget{Text: old, NewText: to, Source: memory.NoteFromUser})
+	}
+	correct("Our releases are on Tuesdays.", "Our releases are on Thursdays.")
+	correct("Our releases are on Thursdays.", "Our releases are on Tuesdays.")
+	found, err := m.Forget(t.Context(), memory.Forget{Text: "The office is in Porto."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cellar, err := m.Forget(t.Context(), memory.Forget{Text: "The cellar code is 1234."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Forget(t.Context(), memory.Forget{Places: []string{found.Places[0].Place, cellar.Places[0].Place}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Update(t.Context(), memory.Update{OldText: "Our releases are on Tuesdays.", NewText: "Our releases are on Tuesdays. The office is in Porto.", Source: memory.NoteFromUser}); err != nil {
+		t.Fatal(err)
+	}
+	syncWhole(t, m)
+	for query, want := range map[string]string{"when are our releases?": "Tuesdays", "where is the office?": "Porto"} {
+		if a := answer(t, m, query); !hasSnippet(a, want) {
+			t.Errorf("%s: %+v", query, a.Hits)
+		}
+	}
+	if a, err := m.Append(t.Context(), memory.Note{Text: "The cellar code is 1234.", Source: memory.NoteFromAgent}); err != nil || a.Forgotten == "" {
+		t.Errorf("what was forgotten with it holds again: %+v, %v", a, err)
+	}
+}
+
+// Titles, links, headings, differences, and the lists of updates have nothing of what was forgotten, and an undo does not bring it back.
+func TestForgottenIsNowhereShown(t *testing.T) {
+	t.Parallel()
+	const code = "The gate code is 4711"
+	ws := workspace(t, map[string]string{
+		"MEMORY.md":       "# Memory\n\n- Ines drinks tea.\n",
+		"memory/plans.md": "# " + code + "\n\nAsk Dario. See [" + code + "](../notes.md).\n",
+	})
+	m := openMemory(t, Options{Workspace: ws, History: HistoryOptions{Journal: true}})
+	syncWhole(t, m)
+	revision, err := m.Update(t.Context(), memory.Update{OldText: "Ines drinks tea.", NewText: code, Source: memory.NoteFromUser})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := m.Update(t.Context(), memory.Update{OldText: code, NewText: "Ines drinks milk.", Source: memory.NoteFromUser})
+	if err != nil {
+		t.Fatal(err)
+	}
+	syncWhole(t, m)
+	old := read(t, ws, "memory/plans.md")
+	forget(t, m, memory.Forget{Text: code})
+	writeFile(t, filepath.Join(ws, "memory/plans.md"), old)
+	syncWhole(t, m)
+	var shown []any
+	add := func(v any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+		shown = append(shown, v)
+	}
+	list, err := m.Files(t.Context(), memory.FileQuery{})
+	add(list, err)
+	links, err := m.Links(t.Context(), "memory/plans.md")
+	add(links, err)
+	chunks, err := m.Chunks(t.Context(), "memory/plans.md")
+	add(chunks, err)
+	revisions, err := m.Revisions(t.Context())
+	add(revisions, err)
+	tidied, err := m.Tidy(t.Context(), nil)
+	add(tidied, err)
+	if all, err := json.Marshal(shown); err != nil || strings.Contains(string(all), "4711") || len(list.Files) != 2 || len(links.Out) != 1 {
+		t.Errorf("%s, %v", all, err)
+	}
+	if _, err := m.Undo(t.Context(), second.Revision); err == nil {
+		t.Errorf("%s brings it back: %s", revision.Revision, read(t, ws, "MEMORY.md"))
 	}
 }

@@ -152,7 +152,9 @@ func (m *Memory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList
 	if _, err := m.freshen(ctx); err != nil {
 		return memory.FileList{}, err
 	}
-	return m.store.List(ctx, q, selects)
+	list, err := m.store.List(ctx, q, selects)
+	m.hide(len(list.Files), func(i int) *string { return &list.Files[i].Title })
+	return list, err
 }
 
 // Links returns the links of a file to others and of others to it. The file is given by its path or, as in a link, by the end
@@ -174,6 +176,7 @@ func (m *Memory) Links(ctx context.Context, file string) (memory.Links, error) {
 	if err != nil {
 		return memory.Links{}, fmt.Errorf("links of %s: %w", file, err)
 	}
+	m.hideLinks(&links)
 	return links, nil
 }
 
@@ -194,6 +197,7 @@ func (m *Memory) Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	if err != nil {
 		return memory.Chunks{}, fmt.Errorf("chunks of %s: %w", file, err)
 	}
+	m.hide(len(chunks.Chunks), func(i int) *string { return &chunks.Chunks[i].Heading })
 	return chunks, nil
 }
 
@@ -259,6 +263,11 @@ func (m *Memory) Map(ctx context.Context, q memory.MapQuery) (memory.Map, error)
 	}
 	out := m.atlas.Map(ctx, q, atlas.State{Index: stats.IndexID, Generation: stats.Generation})
 	out.TotalChunks = stats.Chunks
+	if !m.notes.Forgotten().Empty() {
+		out.Points, out.Files = slices.Clone(out.Points), slices.Clone(out.Files) // of the atlas
+		m.hide(len(out.Points), func(i int) *string { return &out.Points[i].Heading })
+		m.hide(len(out.Files), func(i int) *string { return &out.Files[i].Title })
+	}
 	return out, nil
 }
 

@@ -94,7 +94,14 @@ func (m *Memory) Undo(ctx context.Context, id string) (done memory.Updated, err 
 
 // Revisions returns the updates that were made, the latest first; none if there were none.
 func (m *Memory) Revisions(ctx context.Context) ([]memory.Revision, error) {
-	return inCall(m, func() ([]memory.Revision, error) { return m.notes.Revisions(ctx) })
+	return inCall(m, func() ([]memory.Revision, error) {
+		all, err := m.notes.Revisions(ctx)
+		gone := m.notes.Forgotten()
+		for i, r := range all {
+			all[i].OldText, all[i].NewText = string(gone.Mask([]byte(r.OldText))), string(gone.Mask([]byte(r.NewText)))
+		}
+		return all, err
+	})
 }
 
 // UndoWrites takes back the notes of a conversation, or those since a time; see note.Folder.UndoWrites.
@@ -227,7 +234,11 @@ func (m *Memory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, err
 		if _, err := m.freshen(ctx); q.To == nil && err != nil {
 			return memory.Diff{}, err
 		}
-		return m.past.Diff(ctx, q)
+		diff, err := m.past.Diff(ctx, q)
+		for i := range diff.Files {
+			diff.Files[i].Text = m.unsaidDiff(diff.Files[i].Text)
+		}
+		return diff, err
 	})
 }
 

@@ -159,6 +159,7 @@ func (m *Memory) fileLinks(ctx context.Context, path string) (*memory.Links, err
 	if err != nil {
 		return nil, err
 	}
+	m.hideLinks(&links)
 	return &links, nil
 }
 

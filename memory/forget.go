@@ -3,11 +3,11 @@ package memory
 import "time"
 
 // Forget asks for something to be forgotten, or corrected, wherever it is said. With Text it finds the places that say it, and changes
-// nothing; with Places it forgets these; with Undo it takes that back.
+// nothing; with Places it forgets these; with Undo it takes that back; with List it tells what was forgotten.
 type Forget struct {
 	// Text says in words what to forget.
 	Text string `json:"text,omitempty"`
-	// Places of an answer are forgotten, with every other sentence of the notes that says the same.
+	// Places of an answer are forgotten, with every other sentence of the notes in the same words.
 	Places []string `json:"places,omitempty"`
 	// NewText takes the place of the first of them; empty forgets it.
 	NewText string `json:"new_text,omitempty"`
@@ -15,6 +15,8 @@ type Forget struct {
 	Reason string `json:"reason,omitempty"`
 	// Undo is the id of what was forgotten.
 	Undo string `json:"undo,omitempty"`
+	// List asks for what was forgotten before.
+	List bool `json:"list,omitempty"`
 	// Source is who asks, one of the constants NoteFrom...; empty records nothing.
 	Source string `json:"source,omitempty"`
 }
@@ -53,6 +55,21 @@ type Forgotten struct {
 	// Remaining says, a line each, where older versions of it are still kept, for people.
 	Remaining []string `json:"remaining,omitempty"`
 	// Until is when it can no longer be taken back.
+	Until time.Time `json:"until,omitzero"`
+	// Past is what was forgotten before, the latest first; only if it was asked for.
+	Past []PastForgotten `json:"past,omitempty"`
+}
+
+// PastForgotten is something that was forgotten. What it said is not told.
+type PastForgotten struct {
+	// ID for Forget.Undo, and when it was forgotten.
+	ID   string    `json:"id"`
+	Time time.Time `json:"time"`
+	// Sentences is how many, Paths the files that said them, as long as it can be taken back, and Reason why.
+	Sentences int      `json:"sentences"`
+	Paths     []string `json:"paths,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
+	// Until is when it can no longer be taken back; zero if it cannot.
 	Until time.Time `json:"until,omitzero"`
 }
 

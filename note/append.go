@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"kioku/memory"
-	"kioku/note/forgotten"
 )
 
 const (
@@ -101,17 +100,11 @@ func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 
 // withoutForgotten takes the sentences out of a note that say what people have had forgotten. What a person writes holds again.
 func (f *Folder) withoutForgotten(ctx context.Context, n *memory.Note) (id string, err error) {
-	for {
-		id, _ = f.Forgotten().SaysAny(n.Text)
-		if id == "" || n.Source != memory.NoteFromUser {
-			break
-		}
-		if err := f.addTombstone(ctx, forgotten.Stone{ID: id, Time: f.opt.Now().UTC(), Lifted: true}); err != nil {
-			return "", err
-		}
+	if n.Source == memory.NoteFromUser {
+		return "", f.lift(ctx, n.Text)
 	}
-	if id != "" {
-		n.Text = string(f.Forgotten().Mask([]byte(n.Text)))
+	if id, _ = f.Forgotten().Restates(n.Text); id != "" {
+		n.Text = string(f.Forgotten().MaskRestated([]byte(n.Text)))
 	}
 	return id, nil
 }

@@ -17,44 +17,8 @@ import (
 // ForgetUndo is how long what was forgotten can be taken back. Then its text is removed from the change log.
 const ForgetUndo = 30 * 24 * time.Hour
 
-// Sentence is a sentence of a text, without the mark of a list before it and the marker behind it.
-type Sentence struct {
-	Line     int    // from 1
-	From, To int    // offsets
-	Text     string // without white space around it
-	Heading  bool   // it is one, or in one
-}
-
 // listPrefix matches what is before the text of an item of a list, a quotation or a heading.
 var listPrefix = regexp.MustCompile(`^[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+|#+[ \t]+)?(?:\[[ xX]\][ \t]+)?`)
-
-// Sentences returns the sentences of a text in order, but not those of fences.
-func Sentences(src []byte) (all []Sentence) {
-	at := 0
-	for n, line := range linesOf(src) {
-		from := at
-		at = endOfLine(src, at)
-		if line.Fence != "" {
-			continue
-		}
-		raw := strings.TrimRight(string(src[from:at]), "\r\n")
-		if m := markerPattern.FindStringIndex(raw); m != nil {
-			raw = raw[:m[0]]
-		}
-		from += len(listPrefix.FindString(raw))
-		for _, s := range text.Sentences(raw[len(listPrefix.FindString(raw)):], len(raw)+1) {
-			if text := strings.TrimSpace(s); text != "" {
-				start := from + strings.Index(s, text)
-				all = append(all, Sentence{Line: n + 1, From: start, To: start + len(text), Text: text, Heading: line.Level > 0})
-			}
-			from += len(s)
-		}
-	}
-	return all
-}
-
-// Fingerprint names a sentence.
-func (s Sentence) Fingerprint() string { return fingerprint(s.Text)[:8] }
 
 // Forget is what is to be forgotten in a folder.
 type Forget struct {
@@ -71,6 +35,9 @@ type Forget struct {
 // same call goes on.
 func (f *Folder) Forget(ctx context.Context, r Forget) error {
 	newText, reason, err := checkNewText(r.NewText, r.Reason)
+	if err == nil {
+		err = f.mayHold(ctx, newText, r.Source)
+	}
 	if err := errors.Join(err, checkSource(r.Source)); err != nil {
 		return err
 	}
@@ -103,26 +70,36 @@ func (f *Folder) Forget(ctx context.Context, r Forget) error {
 // forgetIn returns a text without some sentences. newText takes the place of the first of them, with its source in the marker of the note
 // that it changes; see markedChange.
 func forgetIn(src []byte, said []string, newText, source string) (out []byte, replaced bool) {
+	gone := forgotten.Of(said)
+	all := forgotten.Sentences(src)
+	is := func(i int) bool { return gone.Says(all[i].Text) != "" }
+	near := func(i, j int) bool { return j >= 0 && j < len(all) && all[i].Block == all[j].Block }
+	firstGone := slices.IndexFunc(all, func(s forgotten.Sentence) bool { return gone.Says(s.Text) != "" })
 	out = src
-	all := Sentences(src)
-	for i, s := range slices.Backward(all) {
-		if !slices.Contains(said, s.Text) {
+	for last := len(all) - 1; last >= 0; last-- {
+		if !is(last) {
 			continue
 		}
-		first := newText != "" && !slices.ContainsFunc(all[:i], func(other Sentence) bool { return slices.Contains(said, other.Text) })
-		if first {
-			c := patch{s.From, s.To, newText}
+		first := last
+		for near(last, first-1) && is(first-1) {
+			first--
+		}
+		from, to := all[first].From, all[last].To
+		switch {
+		case newText != "" && first <= firstGone:
+			c := patch{from, to, newText}
 			if source != "" {
 				c = markedChange(out, c, source)
 			}
 			out, replaced = c.apply(out), true
-			continue
+		case near(last, last+1): // the next sentence takes its place
+			out = patch{from, all[last+1].From, ""}.apply(out)
+		case near(first, first-1):
+			out = patch{all[first-1].To, to, ""}.apply(out)
+		default:
+			out = removal(out, from, to).apply(out)
 		}
-		from, to := s.From, s.To
-		for to < len(out) && out[to] == ' ' {
-			to++
-		}
-		out = removal(out, from, to).apply(out)
+		last = first
 	}
 	return withoutEmptySections(out), replaced
 }
@@ -180,6 +157,30 @@ func (f *Folder) UndoForget(ctx context.Context, id string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// PastForgotten returns what was forgotten and not taken back, the latest first.
+func (f *Folder) PastForgotten() (past []memory.PastForgotten, err error) {
+	all, undone, err := f.made()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range slices.Backward(f.Forgotten().Stones) {
+		if t.Lifted || len(t.Said) == 0 {
+			continue
+		}
+		p := memory.PastForgotten{ID: t.ID, Time: t.Time, Sentences: len(t.Said)}
+		if until := t.Time.Add(ForgetUndo); until.After(f.opt.Now()) {
+			p.Until = until
+		}
+		for _, c := range all {
+			if c.Forgets == t.ID && !undone[c.ID] {
+				p.Paths, p.Reason = append(p.Paths, c.Path), c.Reason
+			}
+		}
+		past = append(past, p)
+	}
+	return past, nil
 }
 
 // DropForgotten removes the texts of what was forgotten so long ago that it cannot be taken back.

@@ -5,9 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"kioku/internal/files"
-	"kioku/note/forgotten"
+	"fmt"
 	"os"
+
+	"kioku/internal/files"
+	"kioku/memory"
+	"kioku/note/forgotten"
 )
 
 // Forgotten returns what people have had forgotten in the folder. A file that cannot be read says nothing, which is logged.
@@ -28,10 +31,32 @@ func (f *Folder) bury(ctx context.Context, id string, sentences []string) error 
 	for _, s := range sentences {
 		t.Add(s)
 	}
-	if len(t.Values) == 0 {
+	if len(t.Said) == 0 {
 		return nil
 	}
 	return f.addTombstone(ctx, t)
+}
+
+// mayHold has what a person writes hold again. It returns a *memory.InputError for what a model writes although a person has had it forgotten.
+func (f *Folder) mayHold(ctx context.Context, newText, source string) error {
+	if source == memory.NoteFromUser {
+		return f.lift(ctx, newText)
+	}
+	if id, said := f.Forgotten().Restates(newText); id != "" {
+		return &memory.InputError{Field: "new_text", Problem: fmt.Sprintf("says what the user has had forgotten (%.80q); leave it out, or ask the user to run: kioku forget --undo %s", said, id)}
+	}
+	return nil
+}
+
+// lift takes back that the sentences of a text were forgotten.
+func (f *Folder) lift(ctx context.Context, said string) error {
+	for _, t := range f.Forgotten().Lifts(said) {
+		t.Time = f.opt.Now().UTC()
+		if err := f.addTombstone(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addTombstone writes a line to the file.

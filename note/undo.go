@@ -72,6 +72,9 @@ func (f *Folder) Undo(ctx context.Context, id string) (memory.Updated, error) {
 		return memory.Updated{}, err
 	}
 	done, err := f.edit(ctx, c.Path, func(src []byte) (patch, change, error) {
+		if id, _ := f.Forgotten().SaysAny(c.Before); id != "" {
+			return patch{}, change{}, &memory.InputError{Field: "revision", Problem: "would bring back what was forgotten; kioku forget --undo " + id + " takes that back first"}
+		}
 		p, err := c.inverse(src)
 		return p, change{Undoes: []string{c.ID}}, err
 	})

@@ -30,6 +30,9 @@ func (f *Folder) Update(ctx context.Context, u memory.Update) (memory.Updated, e
 	if err != nil {
 		return memory.Updated{}, err
 	}
+	if err := f.mayHold(ctx, u.NewText, u.Source); err != nil {
+		return memory.Updated{}, err
+	}
 	r := redaction{keep: u.KeepSecrets}
 	u.NewText = r.redact(u.NewText, u.OldText)
 	u.Reason = r.redactAll(u.Reason)
@@ -69,9 +72,6 @@ func (f *Folder) checkUpdate(u memory.Update) (memory.Update, error) {
 	}
 	if err := f.checkUpdated(u.Path); err != nil {
 		return u, err
-	}
-	if id, said := f.Forgotten().SaysAny(u.NewText); id != "" && u.Source != memory.NoteFromUser {
-		return bad("new_text", fmt.Sprintf("says what the user has had forgotten (%.80q); leave it out, or ask the user to run: kioku forget --undo %s", said, id))
 	}
 	return u, checkSource(u.Source)
 }

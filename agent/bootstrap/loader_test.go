@@ -124,7 +124,7 @@ func TestLoadLeavesOutWhatWasForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, map[string]string{forgotten.File: string(line) + "\n", bootstrap.User: "# User\n\nThe code of the gate is 4711.\nInes drinks tea.\n"})
+	put(t, dir, map[string]string{forgotten.File: string(line) + "\n", bootstrap.User: "# User\n\nthe *gate* code\nis 4711. Ines drinks tea.\n"})
 	got := file(t, bootstrap.New(bootstrap.Options{Workspace: dir}).Load(bootstrap.Full, false), bootstrap.User)
 	if diff := cmp.Diff("# User\n\n\nInes drinks tea.", got.Text); diff != "" {
 		t.Error(diff)

@@ -150,7 +150,7 @@ func TestClientsClaudeCodeOfTheReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "## Claude Code")
-	section, _, _ = strings.Cut(section, "\n## ")
+	section, _, _ = strings.Cut(section, "\n## Notes that you have")
 	lines := strings.Split(section, "\n")
 	shell := newReadmeShell(t)
 	shell.path = filepath.Join(os.Getenv(clientsEnv), "node_modules", ".bin") + ":"

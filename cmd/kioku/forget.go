@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -27,9 +28,9 @@ func (a *app) forgetCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "forget WHAT", Short: "Forget something wherever it is said",
 		Long: "Forget something, said in any words: show the sentences of notes, files and transcripts that say it, ask which are meant, and remove these\n" +
-			"from the notes, with every other sentence that says the same. What stands in files that Kioku does not change is not shown any more. No sync,\n" +
-			"import, model or old copy brings it back; what you write yourself holds again. It can be taken back for 30 days.",
-		Example: "  kioku forget \"the gate code\"\n  kioku forget --yes \"the gate code\"\n  kioku forget --undo 20260106T120000Z-1a2b3c4d",
+			"from the notes, wherever they stand in the same words. What stands in files that Kioku does not change is not shown any more. No sync,\n" +
+			"import, model or old copy brings it back; what you write with append, update or correct holds again. It can be taken back for 30 days.",
+		Example: "  kioku forget \"the gate code\"\n  kioku forget --yes \"the gate code\"\n  kioku forget --list\n  kioku forget --undo 20260106T120000Z-1a2b3c4d",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Text = strings.Join(args, " ")
@@ -38,6 +39,7 @@ func (a *app) forgetCmd() *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.Undo, "undo", "", "take back what was forgotten under this `id`")
+	cmd.Flags().BoolVar(&f.List, "list", false, "show what was forgotten: when, where, and the id for --undo")
 	return cmd
 }
 
@@ -73,6 +75,13 @@ func (a *app) forget(cmd *cobra.Command, f forgetFlags) error {
 		ask := func(r memory.Forget) (memory.Forgotten, error) {
 			return server.Notes.Forget.Call(cmd.Context(), c.Conn, server.ForgetNotes{OfAgent: c.Of(), Forget: r})
 		}
+		if f.List {
+			past, err := ask(memory.Forget{List: true})
+			if err != nil {
+				return err
+			}
+			return a.Write(past, func(p *render.Page) { a.tellForgotten(p, past.Past) })
+		}
 		if f.Undo == "" && len(f.Places) == 0 {
 			found, err := ask(memory.Forget{Text: f.Text})
 			if err != nil {
@@ -99,6 +108,20 @@ func (a *app) forget(cmd *cobra.Command, f forgetFlags) error {
 			a.Notice("kioku forget --undo %s takes this back, until %s", done.ID, done.Until.Format("2006-01-02"))
 		})
 	})
+}
+
+// tellForgotten writes what was forgotten, a line each.
+func (a *app) tellForgotten(p *render.Page, past []memory.PastForgotten) {
+	for _, f := range past {
+		until := "cannot be taken back"
+		if !f.Until.IsZero() {
+			until = "until " + f.Until.Format("2006-01-02")
+		}
+		p.Linef("%s  %s in %s  (%s)  %s", f.ID, render.Count(f.Sentences, "sentence"), cmp.Or(strings.Join(f.Paths, ", "), "files of others"), until, render.CleanLine(f.Reason))
+	}
+	if len(past) == 0 {
+		a.Notice("nothing was forgotten")
+	}
 }
 
 // chosen returns the places that are meant: those that certainly say it, or those that somebody names at the terminal. With --json and no

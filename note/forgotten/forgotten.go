@@ -13,9 +13,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"kioku/internal/files"
-	"kioku/internal/text"
 	"kioku/search/analysis"
 )
 
@@ -30,30 +30,41 @@ const maxBytes = 16 << 20
 type Stone struct {
 	ID   string    `json:"id"`
 	Time time.Time `json:"time"`
-	// Salt of the hashes, and for each sentence the hashes of its words.
-	Salt   string     `json:"salt,omitempty"`
-	Values [][]string `json:"values,omitempty"`
-	// Lifted says that it was taken back.
-	Lifted bool `json:"lifted,omitempty"`
+	// Salt of the hashes, and what was forgotten.
+	Salt string  `json:"salt,omitempty"`
+	Said []Value `json:"said,omitempty"`
+	// Lifted says that it was taken back: what Only names, else all.
+	Lifted bool     `json:"lifted,omitempty"`
+	Only   []string `json:"only,omitempty"`
 }
 
-// value is a sentence that was forgotten.
-type value struct {
-	stone int
-	words int
+// Value is a sentence that was forgotten, by hashes.
+type Value struct {
+	// Whole is the sentence, by its words in their order.
+	Whole string `json:"whole"`
+	// Words are what it says, and Keys those of them that make it what it is: numbers and codes; see isKey.
+	Words []string `json:"words"`
+	Keys  []string `json:"keys,omitempty"`
 }
 
 // Set is what people have had forgotten. Its methods may be called concurrently.
 type Set struct {
 	Stones []Stone // in the order of the file
-	values []value
-	// byWord has the values with a word, by the salt and the hash of the word.
-	byWord map[string]map[string][]int
+	salts  []string
+	// whole has the ids of stones, by the hash of a sentence, and byWord the values, by the hash of a word. Hashes have their salt in them.
+	whole  map[string]string
+	byWord map[string][]*value
 }
 
-// wordHash returns what the file has of a word.
-func wordHash(salt, word string) string {
-	sum := sha256.Sum256([]byte(salt + "\x00" + word))
+// value is a Value of a stone.
+type value struct {
+	*Value
+	id string
+}
+
+// hash returns what the file has of a word or sentence.
+func hash(salt, said string) string {
+	sum := sha256.Sum256([]byte(salt + "\x00" + said))
 	return base64.RawStdEncoding.EncodeToString(sum[:9])
 }
 
@@ -69,8 +80,10 @@ func read(text string) *Set {
 		switch {
 		case at < 0:
 			stones = append(stones, t)
-		case t.Lifted:
+		case t.Lifted && len(t.Only) == 0:
 			stones[at].Lifted = true
+		case t.Lifted:
+			stones[at].Said = slices.DeleteFunc(stones[at].Said, func(v Value) bool { return slices.Contains(t.Only, v.Whole) })
 		}
 	}
 	return setOf(stones)
@@ -78,19 +91,20 @@ func read(text string) *Set {
 
 // setOf returns what tombstones say.
 func setOf(stones []Stone) *Set {
-	f := &Set{Stones: stones, byWord: map[string]map[string][]int{}}
-	for i, t := range f.Stones {
+	f := &Set{Stones: stones, whole: map[string]string{}, byWord: map[string][]*value{}}
+	for _, t := range f.Stones {
 		if t.Lifted {
 			continue
 		}
-		if f.byWord[t.Salt] == nil {
-			f.byWord[t.Salt] = map[string][]int{}
+		if !slices.Contains(f.salts, t.Salt) {
+			f.salts = append(f.salts, t.Salt)
 		}
-		for _, words := range t.Values {
-			for _, w := range words {
-				f.byWord[t.Salt][w] = append(f.byWord[t.Salt][w], len(f.values))
+		for i := range t.Said {
+			v := &value{&t.Said[i], t.ID}
+			f.whole[v.Whole] = t.ID
+			for _, w := range v.Words {
+				f.byWord[w] = append(f.byWord[w], v)
 			}
-			f.values = append(f.values, value{i, len(words)})
 		}
 	}
 	return f
@@ -107,77 +121,147 @@ func Of(said []string) *Set {
 
 // Add adds a sentence. One without words is none.
 func (t *Stone) Add(sentence string) {
-	var words []string
+	said := words(sentence)
+	if said == "" {
+		return
+	}
+	v := Value{Whole: hash(t.Salt, said), Words: []string{}}
 	for _, w := range analysis.ContentTerms(sentence) {
-		words = append(words, wordHash(t.Salt, w))
+		h := hash(t.Salt, w)
+		v.Words = append(v.Words, h)
+		if isKey(w) {
+			v.Keys = append(v.Keys, h)
+		}
 	}
-	if len(words) > 0 {
-		t.Values = append(t.Values, words)
+	t.Said = append(t.Said, v)
+}
+
+// year matches what many sentences have.
+var year = regexp.MustCompile(`^(19|20)\d\d$`)
+
+// isKey reports whether a word is a number or code that few sentences have.
+func isKey(word string) bool {
+	digits := 0
+	for _, r := range word {
+		if unicode.IsDigit(r) {
+			digits++
+		}
 	}
+	return digits >= 3 && !year.MatchString(word)
 }
 
 // Empty reports whether nothing is forgotten.
-func (f *Set) Empty() bool { return len(f.values) == 0 }
+func (f *Set) Empty() bool { return len(f.whole) == 0 }
 
-// Says returns the id of what was forgotten and a sentence says; empty if it says nothing of the kind. It says it if it has all its words
-// and few others. A value of one word is only said by this word.
+// Says returns the id of what was forgotten if a sentence is it, in the same words; empty if it is another one.
 func (f *Set) Says(sentence string) string {
-	if f.Empty() {
-		return ""
-	}
-	words := analysis.ContentTerms(sentence)
-	for salt, byWord := range f.byWord {
-		found := map[int]int{}
-		for _, w := range words {
-			for _, v := range byWord[wordHash(salt, w)] {
-				found[v]++
-				n := f.values[v].words
-				if found[v] == n && len(words) <= n+max(1, n/2) && (n > 1 || len(words) == 1) {
-					return f.Stones[f.values[v].stone].ID
-				}
-			}
-		}
-	}
-	return ""
+	id, _ := f.find(sentence)
+	return id
 }
 
-// SaysAny is Says for the first sentence of a text that says something that was forgotten.
-func (f *Set) SaysAny(said string) (id, sentence string) {
+// find returns also the hash of the sentence.
+func (f *Set) find(sentence string) (id, whole string) {
 	if f.Empty() {
 		return "", ""
 	}
-	for line := range strings.Lines(said) {
-		for _, s := range text.Sentences(line, len(line)+1) {
-			if id := f.Says(s); id != "" {
-				return id, strings.TrimSpace(s)
-			}
+	said := words(sentence)
+	for _, salt := range f.salts {
+		whole = hash(salt, said)
+		if id = f.whole[whole]; id != "" && said != "" {
+			return id, whole
 		}
 	}
 	return "", ""
 }
 
-// Mask returns a text without the sentences that say what was forgotten. Lines keep their numbers. A text without such a sentence comes
-// back as it is.
-func (f *Set) Mask(src []byte) []byte {
-	if id, _ := f.SaysAny(string(src)); id == "" {
-		return src
+// SaysAny is Says for the first sentence of a text that was forgotten.
+func (f *Set) SaysAny(said string) (id, sentence string) {
+	return f.first(said, f.Says)
+}
+
+// Restates is SaysAny for what a model writes, which may put it in other words: with all its words and few others, or with its numbers and
+// half of its words.
+func (f *Set) Restates(said string) (id, sentence string) {
+	return f.first(said, f.Restated)
+}
+
+func (f *Set) first(said string, says func(sentence string) string) (id, sentence string) {
+	if f.Empty() {
+		return "", ""
 	}
-	var out bytes.Buffer
-	for line := range strings.Lines(string(src)) {
-		body, end := strings.TrimRight(line, "\r\n"), ""
-		end = line[len(body):]
-		kept := ""
-		for _, s := range text.Sentences(body, len(body)+1) {
-			if f.Says(s) == "" {
-				kept += s
+	for _, s := range Sentences([]byte(said)) {
+		if id := says(s.Text); id != "" {
+			return id, s.Text
+		}
+	}
+	return "", ""
+}
+
+// Restated returns the id of what was forgotten and a sentence says in other words; see Restates.
+func (f *Set) Restated(sentence string) string {
+	terms := analysis.ContentTerms(sentence)
+	for _, salt := range f.salts {
+		found, keys := map[*value]int{}, map[*value]int{}
+		for _, w := range terms {
+			h := hash(salt, w)
+			for _, v := range f.byWord[h] {
+				found[v]++
+				if slices.Contains(v.Keys, h) {
+					keys[v]++
+				}
+				n := len(v.Words)
+				all := found[v] == n && len(terms) <= n+max(1, n/2) && (n > 1 || len(terms) == 1)
+				if all || len(v.Keys) > 0 && keys[v] == len(v.Keys) && found[v] > len(v.Keys) && 2*found[v] >= n {
+					return v.id
+				}
 			}
 		}
-		if kept != body && emptyItem.MatchString(kept) {
-			kept = ""
-		}
-		out.WriteString(kept + end)
 	}
-	return out.Bytes()
+	return f.Says(sentence)
+}
+
+// Lifts returns what takes the sentences of a text back that were forgotten; none if none were.
+func (f *Set) Lifts(said string) (lifts []Stone) {
+	if f.Empty() {
+		return nil
+	}
+	for _, s := range Sentences([]byte(said)) {
+		if id, whole := f.find(s.Text); id != "" {
+			lifts = append(lifts, Stone{ID: id, Lifted: true, Only: []string{whole}})
+		}
+	}
+	return lifts
+}
+
+// Mask returns a text without the sentences that were forgotten. Lines keep their numbers. A text without such a sentence comes back as it
+// is.
+func (f *Set) Mask(src []byte) []byte { return f.mask(src, f.Says) }
+
+// MaskRestated is Mask for what a model writes; see Restates.
+func (f *Set) MaskRestated(src []byte) []byte { return f.mask(src, f.Restated) }
+
+func (f *Set) mask(src []byte, says func(sentence string) string) []byte {
+	if f.Empty() {
+		return src
+	}
+	out := src
+	for _, s := range slices.Backward(Sentences(src)) {
+		if says(s.Text) == "" {
+			continue
+		}
+		breaks := strings.Repeat("\n", bytes.Count(src[s.From:s.To], []byte("\n")))
+		to := s.To
+		for to < len(out) && out[to] == ' ' {
+			to++
+		}
+		out = slices.Concat(out[:s.From], []byte(breaks), out[to:])
+		start := 1 + bytes.LastIndexByte(out[:s.From], '\n')
+		end := s.From + max(0, strings.IndexAny(string(out[s.From:])+"\n", "\r\n"))
+		if emptyItem.Match(marker.ReplaceAll(out[start:end], nil)) {
+			out = slices.Concat(out[:start], out[end:])
+		}
+	}
+	return out
 }
 
 // emptyItem matches what is left of an item of a list without its text.

@@ -110,9 +110,11 @@ func marksOf(dir string, shared bool) Found {
 	return NotFound
 }
 
-// looksLikeWorkspace reports whether a folder contains MEMORY.md or memory/.
+// looksLikeWorkspace reports whether a folder contains MEMORY.md or memory/. A memory/ that is a workspace itself, as ~/memory may be, makes none
+// of the folder around it.
 func looksLikeWorkspace(dir string) bool {
-	return exists(filepath.Join(dir, "MEMORY.md")) || isFolder(filepath.Join(dir, "memory"))
+	below := filepath.Join(dir, "memory")
+	return exists(filepath.Join(dir, "MEMORY.md")) || isFolder(below) && !exists(filepath.Join(below, "MEMORY.md"))
 }
 
 // maxLook is how many files and folders are looked at for Markdown.

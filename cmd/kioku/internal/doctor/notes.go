@@ -11,6 +11,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	"kioku/note"
+	"kioku/note/forgotten"
 )
 
 // maxUntidy is the maximum number of untidy entries that are named.
@@ -56,7 +57,7 @@ func checkHosts(s *Subject) (found []Finding) {
 	}
 	own, _ := os.ReadFile(filepath.Join(s.Place.Workspace, "MEMORY.md")) // a folder may have none
 	known := map[string]bool{}
-	for _, e := range note.Sentences(own) {
+	for _, e := range forgotten.Sentences(own) {
 		known[e.Text] = true
 	}
 	for _, dir := range s.Conf.HostMemories() {
@@ -72,7 +73,7 @@ func checkHosts(s *Subject) (found []Finding) {
 			found = append(found, Finding{"notes.host", Warn, fmt.Sprintf("%s has %d lines; Claude Code reads the first %d, and %d KB", name, lines, hostLines, hostBytes>>10),
 				"move what is rarely needed into files beside it"})
 		}
-		for _, e := range note.Sentences(text) {
+		for _, e := range forgotten.Sentences(text) {
 			if known[e.Text] {
 				found = append(found, Finding{"notes.host", Warn, fmt.Sprintf("%s:%d stands in MEMORY.md too: %s", name, e.Line, render.CleanLine(e.Text)), "remove one of them"})
 				break

@@ -228,8 +228,10 @@ func (m *Memory) ReadSource(ctx context.Context, path string) (memory.SourceFile
 		return memory.SourceFile{}, fmt.Errorf("read %s: %w: it has changed since it was indexed", path, memory.ErrConflict)
 	}
 	indexed.Data, indexed.SHA256 = src.Data, src.SHA256
-	if !memory.IsTranscript(indexed.Source) { // whose lines are no text
-		indexed.Data = m.notes.Forgotten().Mask(src.Data)
+	if gone := m.notes.Forgotten(); memory.IsTranscript(indexed.Source) {
+		indexed.Data = gone.MaskJSONL(src.Data)
+	} else {
+		indexed.Data = gone.Mask(src.Data)
 	}
 	return indexed, ctx.Err()
 }

@@ -47,7 +47,7 @@ func (a *app) initCmd() *cobra.Command {
 			if err := a.Write(m, m.tell); err != nil || noModel {
 				return err
 			}
-			return a.offerModel(cmd.Context(), conf, dir, yes)
+			return a.offerModel(cmd.Context(), conf, dir, yes, false)
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "add a model without a question, so that notes are found by what they mean")

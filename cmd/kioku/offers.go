@@ -24,8 +24,8 @@ const modelDeclined, hostsDeclined = "model-declined", "hosts-declined"
 const minEnglish = 0.9
 
 // offerModel asks once at a terminal whether to add a model, so that notes of a folder are found by what they mean. Elsewhere it names the
-// command. With yes it adds the model without a question.
-func (a *app) offerModel(ctx context.Context, conf *config.Config, folder string, yes bool) error {
+// command, and with tell always. With yes it adds the model without a question.
+func (a *app) offerModel(ctx context.Context, conf *config.Config, folder string, yes, tell bool) error {
 	if conf.Embed.Provider != "none" || conf.Provider == "none" || conf.Client.Target != "" || a.readOnly {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (a *app) offerModel(ctx context.Context, conf *config.Config, folder string
 	}
 	var err error
 	if !yes {
-		yes, err = a.offered(conf, modelDeclined, "kioku model add "+known.Name,
+		yes, err = a.offered(conf, tell, modelDeclined, "kioku model add "+known.Name,
 			fmt.Sprintf("notes are found by their words; kioku model add %s (%d MB) also finds them by what they mean", known.Name, known.MB),
 			fmt.Sprintf("Also find notes by what they mean? The model %s (%s, %d MB) runs on this machine. Add it?", known.Name, known.Languages, known.MB))
 	}
@@ -46,14 +46,14 @@ func (a *app) offerModel(ctx context.Context, conf *config.Config, folder string
 }
 
 // offerHosts asks once at a terminal whether to search what other programs remember by themselves, if they do. Elsewhere it names the command.
-func (a *app) offerHosts(ctx context.Context, conf *config.Config) error {
+func (a *app) offerHosts(ctx context.Context, conf *config.Config, tell bool) error {
 	folders := conf.HostMemories()
 	if len(folders) == 0 || conf.Has(config.SourceHosts) || conf.Client.Target != "" || a.readOnly {
 		return nil
 	}
 	sources := strings.Join(append(slices.Clone(conf.Sources), config.SourceHosts), ",")
 	command := "kioku config set sources " + sources
-	yes, err := a.offered(conf, hostsDeclined, command,
+	yes, err := a.offered(conf, tell, hostsDeclined, command,
 		fmt.Sprintf("what Claude Code, Codex and OpenClaw remember by themselves is in %s; %s searches it too", render.Count(len(folders), "folder"), command),
 		fmt.Sprintf("Also search what Claude Code, Codex and OpenClaw remember by themselves (%s)? They are read, never written.", render.Count(len(folders), "folder")))
 	if err != nil || !yes {
@@ -62,8 +62,8 @@ func (a *app) offerHosts(ctx context.Context, conf *config.Config) error {
 	return a.setSetting(ctx, "sources", sources, false)
 }
 
-// offered asks a question at a terminal unless it was declined, and tells where nobody can be asked. The command does later what is offered.
-func (a *app) offered(conf *config.Config, declined, command, told, question string) (yes bool, err error) {
+// offered asks a question at a terminal unless it was declined, and only tells with tell, and where nobody can be asked. The command does later what is offered.
+func (a *app) offered(conf *config.Config, tell bool, declined, command, told, question string) (yes bool, err error) {
 	state, err := conf.StateDir()
 	if err != nil {
 		return false, err
@@ -72,7 +72,7 @@ func (a *app) offered(conf *config.Config, declined, command, told, question str
 	switch declined = filepath.Join(state, declined); {
 	case exists(declined):
 		return false, nil
-	case !ok || !render.IsTerminal(in) || a.JSON:
+	case tell || !ok || !render.IsTerminal(in) || a.JSON:
 		a.Notice("%s", told)
 		return false, nil
 	}

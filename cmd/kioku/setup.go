@@ -141,14 +141,17 @@ func (a *app) setUp(ctx context.Context, id string, f setupFlags) error {
 	}
 	a.tellWritten(client, f, plan, hooks)
 	conf, err := a.config()
-	if err != nil || f.undo || f.noModel || f.yes {
+	if err == nil && f.undo && conf.Has(config.SourceHosts) {
+		a.Notice("the memories of other programs are still searched; kioku config set sources memory leaves them out")
+	}
+	if err != nil || f.undo || f.noModel {
 		return err
 	}
 	place, err := conf.Here()
 	if err != nil {
 		return nil // a server elsewhere has its own model
 	}
-	return errors.Join(a.offerModel(ctx, conf, place.Workspace, false), a.offerHosts(ctx, conf))
+	return errors.Join(a.offerModel(ctx, conf, place.Workspace, false, f.yes), a.offerHosts(ctx, conf, f.yes))
 }
 
 // tellWritten says what was written and what comes next.

@@ -264,6 +264,46 @@ func (f *Set) mask(src []byte, says func(sentence string) string) []byte {
 	return out
 }
 
+// MaskJSONL is Mask for the texts within lines of JSON.
+func (f *Set) MaskJSONL(src []byte) []byte {
+	if f.Empty() {
+		return src
+	}
+	var out bytes.Buffer
+	for line := range bytes.Lines(src) {
+		var v any
+		if json.Unmarshal(line, &v) == nil {
+			if masked, changed := f.maskIn(v); changed {
+				if text, err := json.Marshal(masked); err == nil {
+					line = append(text, '\n')
+				}
+			}
+		}
+		out.Write(line)
+	}
+	return out.Bytes()
+}
+
+// maskIn masks the texts within a value of JSON.
+func (f *Set) maskIn(v any) (masked any, changed bool) {
+	switch v := v.(type) {
+	case string:
+		text := string(f.Mask([]byte(v)))
+		return text, text != v
+	case []any:
+		for i := range v {
+			m, c := f.maskIn(v[i])
+			v[i], changed = m, changed || c
+		}
+	case map[string]any:
+		for k := range v {
+			m, c := f.maskIn(v[k])
+			v[k], changed = m, changed || c
+		}
+	}
+	return v, changed
+}
+
 // emptyItem matches what is left of an item of a list without its text.
 var emptyItem = regexp.MustCompile(`^[ \t>]*(?:[-*+]|\d+[.)]|#+)?(?: \[[ xX]\])?[ \t]*$`)
 

@@ -161,7 +161,7 @@ func hintText(secrets []tools.SecretOutput, hint string) string {
 func statusText(st server.IndexStatus) string {
 	var b strings.Builder
 	ix := st.Index
-	fmt.Fprintf(&b, "%d files, %d chunks, %d changed files not indexed yet.\n", ix.Files, ix.Chunks, ix.PendingFiles)
+	fmt.Fprintf(&b, "%d files, %d passages, %d changed files not indexed yet.\n", ix.Files, ix.Chunks, ix.PendingFiles)
 	if ix.LastSync.IsZero() {
 		b.WriteString("The index was never in sync with the folder")
 	} else {
@@ -173,7 +173,7 @@ func statusText(st server.IndexStatus) string {
 	if p := st.Space; p.IsZero() {
 		b.WriteString(".\nNo embedding provider: searches go by keywords.\n")
 	} else {
-		fmt.Fprintf(&b, ".\nEmbedded by %s: %d of %d chunks.\n", strings.TrimSpace(p.Provider+" "+p.Model), st.Embedded, ix.Chunks)
+		fmt.Fprintf(&b, ".\nEmbedded by %s: %d of %d passages.\n", strings.TrimSpace(p.Provider+" "+p.Model), st.Embedded, ix.Chunks)
 	}
 	skipped := st.Skipped
 	for _, f := range skipped[:min(maxSkipped, len(skipped))] {

@@ -52,6 +52,23 @@ func TestPlaceFindsTheWorkspaceInOrder(t *testing.T) {
 	}
 }
 
+// A folder called memory that is a workspace itself makes none of the folder around it, such as the home.
+func TestPlaceIsNotAroundAWorkspaceCalledMemory(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	notes := filepath.Join(home, "memory")
+	testkit.Must(t, os.MkdirAll(notes, 0o700))
+	src := write(t, "")
+	src.Dir, src.Env = home, []string{"HOME=" + home}
+	if p, err := load(t, src).Place("main"); err != nil || p.Workspace != home {
+		t.Errorf("a folder with days: %+v, %v", p, err)
+	}
+	testkit.Must(t, os.WriteFile(filepath.Join(notes, "MEMORY.md"), []byte("# Memory\n"), 0o600))
+	if p, err := load(t, src).Place("main"); !errors.Is(err, config.ErrNoWorkspace) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // Hazard K05: a folder that is entered through a symbolic link is found as if one stood in it: it and the folders above where it really
 // is, and then those above the link.
 func TestPlaceOfAFolderThatALinkLeadsTo(t *testing.T) {

@@ -27,7 +27,7 @@ function row(e) {
 		h("span", { class: "kind" }, kinds[e.kind] || e.kind.replaceAll("_", " ")),
 		h("span", { class: "what" },
 			e.path && (readable.has(e.kind) ? h("a", { class: "path", href: noteHref(e.path), "data-step": true, dir: "auto" }, clean(e.path)) : h("span", { class: "path", dir: "auto" }, clean(e.path))),
-			e.chunks > 0 && h("span", { class: "small muted num" }, ` ${count(e.chunks, "chunk")}`),
+			e.chunks > 0 && h("span", { class: "small muted num" }, ` ${count(e.chunks, "passage")}`),
 			e.text && h("span", { class: "small", dir: "auto" }, ` ${clean(e.text)}`)));
 }
 

@@ -27,7 +27,7 @@ function facts(st) {
 	const model = (st.active.model || by.model).split("/").pop();
 	return h("dl", { class: "facts-grid" },
 		fact("Notes", number(x.fileCount), st.skipped?.length ? h("a", { href: "#skipped" }, `${number(skippedCount(st))} skipped`) : "all indexed"),
-		fact("Chunks", number(x.chunkCount), by.provider ? `${share}% with a vector` : "found by words"),
+		fact("Passages", number(x.chunkCount), by.provider ? `${share}% with a vector` : "found by words"),
 		fact("Not indexed yet", lag, `synced ${ago(x.lastSyncTime)}`, x.pendingFileCount ? "warn" : ""),
 		fact("Meaning", by.provider ? clean(model || by.provider) : "off", meaningOf(st), st.health.error ? "warn" : ""),
 		fact("Watching", watching(st.sync), clean(st.sync.watch_note || (st.sync.watch_mode === "off" ? "once the first sync is done" : "")), st.sync.watch_mode === "off" && st.sync.watch_note ? "warn" : ""),

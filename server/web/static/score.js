@@ -62,7 +62,7 @@ export function trace(result) {
 // terms returns the share of each term in the text score.
 function terms(t) {
 	const rows = (t.terms || []).map((s) => [clean(s.term), `${count(s.count, "time")}, rarity ${two(s.idf)}`, s.share]);
-	for (const [name, share] of [["side by side", t.pairShare], ["best part of the text", t.bestPartShare], ["chunk around it", t.chunkShare]]) {
+	for (const [name, share] of [["side by side", t.pairShare], ["best part of the text", t.bestPartShare], ["text around it", t.chunkShare]]) {
 		if (share > 0) rows.push([name, "", share]);
 	}
 	return [

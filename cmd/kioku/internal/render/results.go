@@ -83,7 +83,7 @@ func (p *Page) similarity(t *memory.Trace) {
 	if first, last := t.WindowStart, t.WindowEnd; first > 0 {
 		window = fmt.Sprintf(", best window %.3f (lines %d-%d), all windows %.3f", t.WindowCosine, first, last, t.WindowMean)
 	}
-	p.Linef("      cosine %.3f of the chunk%s: %.3f; in this index %.3f on average, deviation %.3f",
+	p.Linef("      cosine %.3f of the text around it%s: %.3f; in this index %.3f on average, deviation %.3f",
 		t.Cosine, window, t.Similarity, t.CosineMean, t.CosineDeviation)
 }
 
@@ -123,7 +123,7 @@ func (p *Page) shares(t *memory.Trace) {
 	}{
 		{"words side by side", t.PairShare},
 		{"best part of the text", t.BestPartShare},
-		{"chunk around the passage", t.ChunkShare},
+		{"text around the passage", t.ChunkShare},
 	} {
 		if s.share > 0 {
 			parts = append(parts, fmt.Sprintf("%s %.2f", s.name, s.share))

@@ -50,13 +50,18 @@ func (f *Folder) mayHold(ctx context.Context, newText, source string) error {
 
 // lift takes back that the sentences of a text were forgotten.
 func (f *Folder) lift(ctx context.Context, said string) error {
-	for _, t := range f.Forgotten().Lifts(said) {
-		t.Time = f.opt.Now().UTC()
-		if err := f.addTombstone(ctx, t); err != nil {
-			return err
+	for {
+		lifts := f.Forgotten().Lifts(said)
+		if len(lifts) == 0 {
+			return nil
+		}
+		for _, t := range lifts {
+			t.Time = f.opt.Now().UTC()
+			if err := f.addTombstone(ctx, t); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
 }
 
 // addTombstone writes a line to the file.

@@ -128,14 +128,32 @@ func (o *OfAgent) GetAgent() string { return o.Agent }
 // SetAgent sets the agent.
 func (o *OfAgent) SetAgent(id string) { o.Agent = id }
 
+// among has a memory or sidecar of each of some agents.
+type among[T any] interface {
+	// of returns that of an agent; ok is false if there is none.
+	of(ctx context.Context, agent string) (one T, ok bool, err error)
+	// ids returns the agents, sorted.
+	ids(ctx context.Context) []string
+}
+
+// byAgent is among by the ids of agents.
+type byAgent[T any] map[string]T
+
+func (m byAgent[T]) of(_ context.Context, agent string) (one T, ok bool, err error) {
+	one, ok = m[agent]
+	return one, ok, nil
+}
+
+func (m byAgent[T]) ids(context.Context) []string { return slices.Sorted(maps.Keys(m)) }
+
 // authorize returns the memory or sidecar of the agent of a request if the caller may reach the agent, or the first error of
 // checks of the request. If the request names no agent and the caller may reach only one, authorize writes its id into the
 // request. Handlers have no other way to a memory.
-func authorize[T any](ctx context.Context, of map[string]T, req agentRequest, checks ...error) (T, error) {
+func authorize[T any](ctx context.Context, all among[T], req agentRequest, checks ...error) (T, error) {
 	var none T
 	agent := req.GetAgent()
 	if agent == "" {
-		ids := reachable(ctx, of)
+		ids := reachable(ctx, all)
 		if len(ids) != 1 {
 			return none, &memory.InputError{Field: "agent", Problem: "is required" + knownAgents(ids)}
 		}
@@ -145,8 +163,14 @@ func authorize[T any](ctx context.Context, of map[string]T, req agentRequest, ch
 	if err := kioku.CheckAgent(agent); err != nil {
 		return none, err
 	}
-	one, ok := of[agent]
-	if !ok || !callerOf(ctx).reaches(agent) {
+	if !callerOf(ctx).reaches(agent) {
+		return none, memory.ErrNoAgent
+	}
+	one, ok, err := all.of(ctx, agent)
+	if err != nil {
+		return none, err
+	}
+	if !ok {
 		return none, memory.ErrNoAgent
 	}
 	currentCall(ctx).useAgent(agent)
@@ -154,8 +178,8 @@ func authorize[T any](ctx context.Context, of map[string]T, req agentRequest, ch
 }
 
 // authorizeWrite is authorize for calls that change something.
-func authorizeWrite[T any](ctx context.Context, of map[string]T, req agentRequest, checks ...error) (T, error) {
-	one, err := authorize(ctx, of, req)
+func authorizeWrite[T any](ctx context.Context, all among[T], req agentRequest, checks ...error) (T, error) {
+	one, err := authorize(ctx, all, req)
 	currentCall(ctx).useWrite()
 	if err == nil && !callerOf(ctx).write {
 		err = status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
@@ -164,9 +188,9 @@ func authorizeWrite[T any](ctx context.Context, of map[string]T, req agentReques
 }
 
 // reachable returns the ids of the agents that the caller may reach, sorted.
-func reachable[T any](ctx context.Context, of map[string]T) []string {
+func reachable[T any](ctx context.Context, all among[T]) []string {
 	c := callerOf(ctx)
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(id string) bool { return !c.reaches(id) })
+	return slices.DeleteFunc(all.ids(ctx), func(id string) bool { return !c.reaches(id) })
 }
 
 // knownAgents names the first agents of a list for an error.

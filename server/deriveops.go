@@ -186,13 +186,21 @@ func (s deriveService) of(ctx context.Context, req agentRequest, write bool, che
 	if write {
 		reach = authorizeWrite[Memory]
 	}
-	if _, err := reach(ctx, s.opt.Agents, req, checks...); err != nil {
+	if _, err := reach(ctx, s.memories, req, checks...); err != nil {
 		return nil, err
 	}
-	if d, ok := s.opt.Derivers[req.GetAgent()]; ok {
-		return d, nil
+	d, ok := s.opt.Derivers[req.GetAgent()]
+	if _, here := s.opt.Agents[req.GetAgent()]; !here && s.opt.Cluster != nil {
+		_, of, err := s.opt.Cluster.Memory(ctx, req.GetAgent())
+		if err != nil {
+			return nil, err
+		}
+		d, ok = of, of != nil
 	}
-	return nil, memory.ErrDeriveOff
+	if !ok {
+		return nil, memory.ErrDeriveOff
+	}
+	return d, nil
 }
 
 // upTo returns what derives for the agent of a request, and the ceiling with a name. Secrets need the right to write.

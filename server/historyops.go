@@ -115,7 +115,7 @@ func historyOps(s *Server) HistoryOps {
 			}),
 		Undo: op.New("undo writes", "POST /v1/history/undo", RightWrite, "Takes back notes and updates of an agent, as a unit. What was edited since stays, and the answer says so.",
 			func(ctx context.Context, in UndoWrites) (memory.UndoneWrites, error) {
-				m, err := authorizeWrite(ctx, s.opt.Agents, &in, checkName("session", in.Session))
+				m, err := authorizeWrite(ctx, s.memories, &in, checkName("session", in.Session))
 				if err != nil {
 					return memory.UndoneWrites{}, err
 				}
@@ -135,7 +135,7 @@ func (s *Server) memoryUpTo(ctx context.Context, req agentRequest, named string)
 	if level == memory.Secret {
 		reach = authorizeWrite[Memory]
 	}
-	m, err := reach(ctx, s.opt.Agents, req, bad)
+	m, err := reach(ctx, s.memories, req, bad)
 	if named == "" {
 		return m, nil, err
 	}

@@ -189,7 +189,7 @@ func memoryOps(s *Server) MemoryOps {
 		Append: op.New("append", "POST /v1/notes", RightWrite, "Writes a note. One with a key that was written before is not written again.",
 			func(ctx context.Context, in AppendNote) (memory.Appended, error) {
 				origin, bad := originOf(in.Origin, in.Target)
-				m, err := authorizeWrite(ctx, s.opt.Agents, &in, bad)
+				m, err := authorizeWrite(ctx, s.memories, &in, bad)
 				if err != nil {
 					return memory.Appended{}, err
 				}
@@ -227,7 +227,7 @@ func memoryOps(s *Server) MemoryOps {
 			})),
 		List: op.New("ls", "GET /v1/files", rightAgent, "Lists files of the index.",
 			func(ctx context.Context, in ListNotes) (NoteList, error) {
-				m, err := authorize(ctx, s.opt.Agents, &in, checkCount("page_size", in.Limit))
+				m, err := authorize(ctx, s.memories, &in, checkCount("page_size", in.Limit))
 				if err != nil {
 					return NoteList{}, err
 				}
@@ -281,8 +281,12 @@ func memoryOps(s *Server) MemoryOps {
 				ids := reachable(ctx, s.sidecars)
 				return slices.DeleteFunc(all, func(a Agent) bool { return !slices.Contains(ids, a.ID) }), forwardedError(err)
 			}
-			for _, id := range reachable(ctx, s.opt.Agents) {
-				m := s.opt.Agents[id]
+			for _, id := range reachable(ctx, s.memories) {
+				m, ok := s.opt.Agents[id]
+				if !ok { // of the cluster, and perhaps not open here
+					list = append(list, Agent{ID: id})
+					continue
+				}
 				a := Agent{ID: id, Workspace: m.Workspace()}
 				state, err := m.IndexStats(ctx)
 				switch {
@@ -299,7 +303,7 @@ func memoryOps(s *Server) MemoryOps {
 		}),
 	}
 	o.Map = op.New("map", "GET /v1/map", rightAgent, "Returns the map of a memory as far as there is one.", func(ctx context.Context, in MapOf) (memory.Map, error) {
-		m, err := authorize(ctx, s.opt.Agents, &in, checkCount("max_points", in.MaxPoints))
+		m, err := authorize(ctx, s.memories, &in, checkCount("max_points", in.MaxPoints))
 		if err != nil {
 			return memory.Map{}, err
 		}
@@ -320,14 +324,14 @@ func memoryOps(s *Server) MemoryOps {
 			if in.Prune {
 				reach = authorizeWrite[Memory]
 			}
-			m, err := reach(ctx, s.opt.Agents, &in)
+			m, err := reach(ctx, s.memories, &in)
 			return syncSteps(ctx, m, err, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 				return m.Sync(ctx, in.SyncOptions, step)
 			})
 		})
 	o.Rebuild = op.NewStream("rebuild", "POST /v1/rebuild", RightWrite, "Rebuilds the index from the files, which may cost embeddings.",
 		func(ctx context.Context, in OfAgent) iter.Seq2[SyncStep, error] {
-			m, err := authorizeWrite(ctx, s.opt.Agents, &in)
+			m, err := authorizeWrite(ctx, s.memories, &in)
 			return syncSteps(ctx, m, err, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 				return m.Rebuild(ctx, step)
 			})
@@ -342,10 +346,10 @@ func memoryOps(s *Server) MemoryOps {
 func asksMemory[In, Out any, P interface {
 	*In
 	agentRequest
-}](s *Server, reach func(context.Context, map[string]Memory, agentRequest, ...error) (Memory, error), do func(context.Context, Memory, In) (Out, error),
+}](s *Server, reach func(context.Context, among[Memory], agentRequest, ...error) (Memory, error), do func(context.Context, Memory, In) (Out, error),
 ) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (out Out, err error) {
-		m, err := reach(ctx, s.opt.Agents, P(&in))
+		m, err := reach(ctx, s.memories, P(&in))
 		if err != nil {
 			return out, err
 		}

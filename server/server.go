@@ -71,6 +71,8 @@ type Options struct {
 	Derivers map[string]Deriver
 	// Council is served beside the memories; nil for none. The server does not close it.
 	Council *CouncilOptions
+	// Cluster has the memories of further agents; nil for none.
+	Cluster Cluster
 	// Memory reaches another server, by which a server of sidecars has all operations on the memories of its agents done; nil for a server
 	// that has the memories.
 	Memory http.RoundTripper
@@ -113,7 +115,9 @@ type Server struct {
 	// http answers requests over HTTP; nil before it serves means the operations.
 	http http.Handler
 	// sidecars by agent id; they do not change once the server serves.
-	sidecars map[string]Sidecar
+	sidecars byAgent[Sidecar]
+	// memories are those of the options, and of the cluster if there is one.
+	memories among[Memory]
 
 	// known are the messages of sessions that calls name by their ids.
 	known knownMessages
@@ -172,7 +176,11 @@ func New(opt Options) (*Server, error) {
 		receiveTimeout: 30 * time.Second,
 		sendTimeout:    30 * time.Second,
 	}
-	if len(opt.Agents) > 0 || opt.Memory != nil {
+	s.memories = byAgent[Memory](opt.Agents)
+	if opt.Cluster != nil {
+		s.memories = clustered{byAgent[Memory](opt.Agents), opt.Cluster}
+	}
+	if len(opt.Agents) > 0 || opt.Memory != nil || opt.Cluster != nil {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	}
 	return s, nil
@@ -197,7 +205,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 			l.Close()
 		}
 	}()
-	if len(s.opt.Agents) == 0 && len(s.sidecars) == 0 && s.opt.Council == nil {
+	if len(s.opt.Agents) == 0 && s.opt.Cluster == nil && len(s.sidecars) == 0 && s.opt.Council == nil {
 		return errors.New("nothing to serve: no agent is configured")
 	}
 	if len(listeners) == 0 {
@@ -323,7 +331,7 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 
 // register registers the services for which there is something to serve.
 func (s *Server) register(r grpc.ServiceRegistrar) {
-	if len(s.opt.Agents) > 0 || s.opt.Memory != nil {
+	if len(s.opt.Agents) > 0 || s.opt.Memory != nil || s.opt.Cluster != nil {
 		r.RegisterService(s.grpcService(memoryService), nil)
 	}
 	if len(s.sidecars) > 0 {

@@ -107,7 +107,7 @@ var errEventsLost = status.Error(codes.Aborted, "events were lost because they w
 // indexEvents yields the events of an index. It misses none after it has told its reader that it begins, until it ends.
 func (s *Server) indexEvents(ctx context.Context, in OfAgent) iter.Seq2[kioku.Event, error] {
 	return func(yield func(kioku.Event, error) bool) {
-		m, err := authorize(ctx, s.opt.Agents, &in)
+		m, err := authorize(ctx, s.memories, &in)
 		if err != nil {
 			yield(kioku.Event{}, err)
 			return
@@ -131,7 +131,7 @@ func (s *Server) indexEvents(ctx context.Context, in OfAgent) iter.Seq2[kioku.Ev
 
 // indexStatus describes the index of an agent.
 func (s *Server) indexStatus(ctx context.Context, in OfAgent) (IndexStatus, error) {
-	m, err := authorize(ctx, s.opt.Agents, &in)
+	m, err := authorize(ctx, s.memories, &in)
 	if err != nil {
 		return IndexStatus{}, err
 	}
@@ -148,7 +148,7 @@ func (s *Server) indexStatus(ctx context.Context, in OfAgent) (IndexStatus, erro
 	if n := s.opt.Network; n != nil {
 		out.Offline, out.Egress = n.Offline(), n.Uses()
 	}
-	if len(reachable(ctx, s.opt.Agents)) < len(s.opt.Agents) { // what tells of other agents too
+	if len(reachable(ctx, s.memories)) < len(s.memories.ids(ctx)) { // what tells of other agents too
 		out.Egress, out.AllResidentBytes, out.BudgetBytes = nil, 0, 0
 	}
 	return out, nil

@@ -1,0 +1,252 @@
+package pgstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"kioku/memory"
+)
+
+// Agent is the state of an agent.
+type Agent struct {
+	Name string
+	// Generation of its last commit.
+	Generation int64
+	// Epoch of its owner, the node Owner; empty if it has none. Leased reports whether nobody else may take the agent.
+	Epoch  int64
+	Owner  string
+	Leased bool
+	// Whole reports that all Markdown of its folder is indexed, since it is no memory.
+	Whole bool
+	// Pending is the number of notes that wait for the owner, and Shard the database. Only Agents tells them.
+	Pending int
+	Shard   string
+}
+
+const selectAgent = "SELECT agent, generation, epoch, owner, lease > clock_timestamp() AND owner <> '', whole FROM kioku.agents"
+
+func (a *Agent) fields() []any {
+	return []any{&a.Name, &a.Generation, &a.Epoch, &a.Owner, &a.Leased, &a.Whole}
+}
+
+// Agent returns the state of an agent. The error is memory.ErrNoAgent for one that the cluster does not have.
+func (s *Store) Agent(ctx context.Context, agent string) (a Agent, err error) {
+	sh, err := s.shardOf(ctx, agent)
+	if err != nil {
+		return a, err
+	}
+	return a, noAgent(sh.pool.QueryRow(ctx, selectAgent+" WHERE agent = $1", agent).Scan(a.fields()...))
+}
+
+// noAgent returns memory.ErrNoAgent for a row that is not there.
+func noAgent(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return memory.ErrNoAgent
+	}
+	return away(err)
+}
+
+// Agents returns all agents, in the order of the databases and their names.
+func (s *Store) Agents(ctx context.Context) (all []Agent, err error) {
+	for _, sh := range s.shards {
+		rows, err := sh.pool.Query(ctx, selectAgent+" ORDER BY agent")
+		if err != nil {
+			return nil, away(err)
+		}
+		var a Agent
+		if _, err := pgx.ForEachRow(rows, a.fields(), func() error { a.Shard = sh.name; all = append(all, a); return nil }); err != nil {
+			return nil, away(err)
+		}
+	}
+	return all, nil
+}
+
+// Waiting returns how many notes of an agent wait for its owner, and since when.
+func (s *Store) Waiting(ctx context.Context, agent string) (n int, since time.Time, err error) {
+	err = s.inAgent(ctx, agent, snapshot, func(ctx context.Context, tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "SELECT count(*), coalesce(min(time), now()) FROM kioku.outbox WHERE agent = $1", agent).Scan(&n, &since)
+	})
+	return n, since, err
+}
+
+// Own makes a node the owner of an agent, which is made if it is missing, and returns the epoch in which it is. The error is ErrFenced if
+// another node has it; force takes it from that one all the same.
+func (s *Store) Own(ctx context.Context, agent, node string, lease time.Duration, whole, force bool) (epoch int64, err error) {
+	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "INSERT INTO kioku.agents (agent) VALUES ($1) ON CONFLICT DO NOTHING", agent); err != nil {
+			return err
+		}
+		err := tx.QueryRow(ctx, `UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, whole = $5, lease = clock_timestamp() + $3
+			WHERE agent = $1 AND ($4 OR owner IN ('', $2) OR lease < clock_timestamp()) RETURNING epoch`, agent, node, lease, force, whole).Scan(&epoch)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrFenced
+		}
+		return err
+	})
+	return epoch, err
+}
+
+// Renew keeps a node the owner. The error is ErrFenced if another one has become it.
+func (s *Store) Renew(ctx context.Context, agent string, epoch int64, lease time.Duration) error {
+	return s.lease(ctx, agent, epoch, "lease = clock_timestamp() + $3", lease)
+}
+
+// Release lets another node become the owner at once.
+func (s *Store) Release(ctx context.Context, agent string, epoch int64) error {
+	return s.lease(ctx, agent, epoch, "lease = '-infinity', owner = ''")
+}
+
+func (s *Store) lease(ctx context.Context, agent string, epoch int64, set string, args ...any) error {
+	return s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, "UPDATE kioku.agents SET "+set+" WHERE agent = $1 AND epoch = $2", append([]any{agent, epoch}, args...)...)
+		if err == nil && tag.RowsAffected() == 0 {
+			return ErrFenced
+		}
+		return err
+	})
+}
+
+// Change is a commit under way. Nobody else changes the agent meanwhile.
+type Change struct {
+	// Agent is its state before, and Generation that of the commit.
+	Agent      Agent
+	Generation int64
+
+	tx      pgx.Tx
+	changed bool
+}
+
+// Change commits what f does. With an epoch only its owner may: the error is ErrFenced otherwise. Without, anybody. It returns the generation,
+// which is the one before if f has changed nothing.
+func (s *Store) Change(ctx context.Context, agent string, epoch int64, f func(ctx context.Context, c *Change) error) (generation int64, err error) {
+	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
+		c := &Change{tx: tx}
+		if err := noAgent(tx.QueryRow(ctx, selectAgent+" WHERE agent = $1 FOR UPDATE", agent).Scan(c.Agent.fields()...)); err != nil {
+			return err
+		}
+		if epoch != 0 && c.Agent.Epoch != epoch {
+			return ErrFenced
+		}
+		c.Generation, generation = c.Agent.Generation+1, c.Agent.Generation
+		if err := f(ctx, c); err != nil || !c.changed {
+			return err
+		}
+		generation = c.Generation
+		if _, err := tx.Exec(ctx, "UPDATE kioku.agents SET generation = $2 WHERE agent = $1", agent, generation); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "SELECT pg_notify('kioku', $1)", fmt.Sprintf("%s %d", agent, generation))
+		return err
+	})
+	return generation, err
+}
+
+// File is a file of a folder.
+type File struct {
+	Path    string
+	ModTime time.Time
+	// Data is nil for a file that was removed.
+	Data []byte
+}
+
+// Put replaces files, and removes those without data.
+func (c *Change) Put(ctx context.Context, files ...File) error {
+	batch := &pgx.Batch{}
+	for _, f := range files {
+		sum := sha256.Sum256(f.Data)
+		batch.Queue(`INSERT INTO kioku.files (agent, path, generation, mtime, sha256, data) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (agent, path) DO UPDATE SET generation = $3, mtime = $4, sha256 = $5, data = $6`,
+			c.Agent.Name, f.Path, c.Generation, f.ModTime.UnixNano(), sum[:], f.Data)
+	}
+	c.changed = c.changed || len(files) > 0
+	return c.tx.SendBatch(ctx, batch).Close()
+}
+
+// Sums returns the hashes of all files.
+func (c *Change) Sums(ctx context.Context) (map[string][sha256.Size]byte, error) {
+	rows, err := c.tx.Query(ctx, "SELECT path, sha256 FROM kioku.files WHERE agent = $1 AND data IS NOT NULL", c.Agent.Name)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][sha256.Size]byte{}
+	var path string
+	var sum []byte
+	_, err = pgx.ForEachRow(rows, []any{&path, &sum}, func() error {
+		if len(sum) != sha256.Size {
+			return fmt.Errorf("the hash of %s has %d bytes", path, len(sum))
+		}
+		all[path] = [sha256.Size]byte(sum)
+		return nil
+	})
+	return all, err
+}
+
+// Waiting is a note that waits for the owner.
+type Waiting struct {
+	Generation int64
+	Time       time.Time
+	Note       memory.Note
+}
+
+// Waiting returns the notes that wait, in their order.
+func (c *Change) Waiting(ctx context.Context) ([]Waiting, error) { return waiting(ctx, c.tx, c.Agent.Name) }
+
+func waiting(ctx context.Context, tx pgx.Tx, agent string) (all []Waiting, err error) {
+	rows, err := tx.Query(ctx, "SELECT generation, time, note FROM kioku.outbox WHERE agent = $1 ORDER BY generation", agent)
+	if err != nil {
+		return nil, err
+	}
+	var w Waiting
+	var note []byte
+	_, err = pgx.ForEachRow(rows, []any{&w.Generation, &w.Time, &note}, func() error {
+		w.Note = memory.Note{}
+		if err := json.Unmarshal(note, &w.Note); err != nil {
+			return err
+		}
+		all = append(all, w)
+		return nil
+	})
+	return all, err
+}
+
+// Wait adds a note that waits for the owner. It needs a key.
+func (c *Change) Wait(ctx context.Context, n memory.Note, at time.Time) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	c.changed = true
+	_, err = c.tx.Exec(ctx, "INSERT INTO kioku.outbox (agent, generation, time, note) VALUES ($1, $2, $3, $4)", c.Agent.Name, c.Generation, at, text)
+	return err
+}
+
+// Written removes the notes that are in the folder now, up to a generation.
+func (c *Change) Written(ctx context.Context, generation int64) error {
+	tag, err := c.tx.Exec(ctx, "DELETE FROM kioku.outbox WHERE agent = $1 AND generation <= $2", c.Agent.Name, generation)
+	c.changed = c.changed || tag.RowsAffected() > 0
+	return err
+}
+
+// Vector is a vector that was paid for; see vectors.Row.
+type Vector struct {
+	Space, Kind string
+	SHA256      []byte
+	Vector      []byte
+}
+
+// PutVectors adds vectors.
+func (c *Change) PutVectors(ctx context.Context, list []Vector) error {
+	batch := &pgx.Batch{}
+	for _, v := range list {
+		batch.Queue(`INSERT INTO kioku.vectors (agent, space, kind, sha256, generation, vector) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (agent, space, kind, sha256) DO NOTHING`, c.Agent.Name, v.Space, v.Kind, v.SHA256, c.Generation, v.Vector)
+	}
+	c.changed = c.changed || len(list) > 0
+	return c.tx.SendBatch(ctx, batch).Close()
+}

@@ -1,0 +1,260 @@
+package pgstore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"kioku/memory"
+)
+
+//go:embed schema.sql
+var schema string
+
+const (
+	// schemaVersion is that of schema.sql. schemaLock is the advisory lock of whoever creates it.
+	schemaVersion, schemaLock = 1, 0x6b696f6b75
+	// connectTimeout is how long a connection may take, and callTimeout what a call without a deadline has.
+	connectTimeout, callTimeout = 5 * time.Second, 10 * time.Second
+	// idleTimeout ends a transaction whose process stands still, so that its locks do not keep others out.
+	idleTimeout = 10 * time.Second
+)
+
+// ErrFenced means that somebody else has become the owner of an agent. Nothing was written.
+var ErrFenced = errors.New("another node has become the owner of this agent")
+
+// Options of a store.
+type Options struct {
+	// MaxConns is the maximum number of connections to each shard; 0 means 10.
+	MaxConns int
+	Log      *slog.Logger
+}
+
+// Store is one or more databases in PostgreSQL, each with some of the agents. Its methods may be called concurrently.
+type Store struct {
+	opt    Options
+	shards []*shard
+
+	mu     sync.Mutex
+	placed map[string]string // agents that are not where their name says, by shard; guarded by mu
+	looked time.Time         // when placed was read; guarded by mu
+}
+
+// shard is one database.
+type shard struct {
+	name string // address without credentials
+	pool *pgxpool.Pool
+}
+
+// Open connects to databases by their addresses (postgres://...), and creates the tables that are missing. The order of the addresses does not
+// matter, but that the first has the table of agents that were moved.
+func Open(ctx context.Context, addresses []string, opt Options) (*Store, error) {
+	if len(addresses) == 0 {
+		return nil, &memory.InputError{Field: "store", Problem: "names no database"}
+	}
+	if opt.MaxConns == 0 {
+		opt.MaxConns = 10
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{opt: opt}
+	for _, address := range addresses {
+		sh, err := openShard(ctx, address, opt)
+		if err == nil && slices.ContainsFunc(s.shards, func(other *shard) bool { return other.name == sh.name }) {
+			sh.pool.Close()
+			err = &memory.InputError{Field: "store", Problem: "names " + sh.name + " twice"}
+		}
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.shards = append(s.shards, sh)
+	}
+	return s, nil
+}
+
+// openShard connects to one database.
+func openShard(ctx context.Context, address string, opt Options) (*shard, error) {
+	conf, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		// The error of pgx quotes the address, which may have a password.
+		return nil, &memory.InputError{Field: "store", Problem: "has an address that is no postgres://user@host:port/database"}
+	}
+	conf.MaxConns = int32(opt.MaxConns)
+	conf.ConnConfig.ConnectTimeout = connectTimeout
+	conf.ConnConfig.RuntimeParams["application_name"] = "kioku"
+	c := conf.ConnConfig
+	sh := &shard{name: fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)}
+	if sh.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {
+		return nil, fmt.Errorf("%s: %w", sh.name, err)
+	}
+	if err := sh.migrate(ctx); err != nil {
+		sh.pool.Close()
+		return nil, fmt.Errorf("%s: %w", sh.name, away(err))
+	}
+	return sh, nil
+}
+
+// migrate creates the tables of an empty database, once, whoever comes first.
+func (sh *shard) migrate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return pgx.BeginFunc(ctx, sh.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
+			return err
+		}
+		var there bool
+		if err := tx.QueryRow(ctx, "SELECT to_regclass('kioku.version') IS NOT NULL").Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			_, err := tx.Exec(ctx, schema)
+			return err
+		}
+		var version int
+		if err := tx.QueryRow(ctx, "SELECT version FROM kioku.version").Scan(&version); err != nil {
+			return err
+		}
+		if version != schemaVersion {
+			return fmt.Errorf("%w: the tables have version %d, and this program knows %d; use one version of Kioku on all nodes", memory.ErrNewerSchema, version, schemaVersion)
+		}
+		return nil
+	})
+}
+
+// Close ends all connections.
+func (s *Store) Close() {
+	for _, sh := range s.shards {
+		sh.pool.Close()
+	}
+}
+
+// Shards returns the names of the databases.
+func (s *Store) Shards() (names []string) {
+	for _, sh := range s.shards {
+		names = append(names, sh.name)
+	}
+	return names
+}
+
+// placedAge is how long what is known of agents that were moved counts.
+const placedAge = 5 * time.Second
+
+// shardOf returns the database of an agent: the one that it was moved to, else the one whose name and the agent's have the greatest hash, so
+// that a further database takes over only its share.
+func (s *Store) shardOf(ctx context.Context, agent string) (*shard, error) {
+	if len(s.shards) == 1 {
+		return s.shards[0], nil
+	}
+	placed, err := s.exceptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if name, ok := placed[agent]; ok {
+		i := slices.IndexFunc(s.shards, func(sh *shard) bool { return sh.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%w: agent %s is on %s, which the setting store does not name", memory.ErrUnavailable, agent, name)
+		}
+		return s.shards[i], nil
+	}
+	return slices.MaxFunc(s.shards, func(a, b *shard) int {
+		return compareHash(a.name, b.name, agent)
+	}), nil
+}
+
+// compareHash compares the hashes of two shards and an agent.
+func compareHash(a, b, agent string) int {
+	hash := func(name string) uint64 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name + "\x00" + agent)) // never fails
+		x := h.Sum64()
+		x ^= x >> 33 // FNV of texts that end alike differs in the low bits first
+		x *= 0xff51afd7ed558ccd
+		return x ^ x>>33
+	}
+	if ha, hb := hash(a), hash(b); ha != hb {
+		if ha < hb {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// exceptions returns the agents that were moved, by shard.
+func (s *Store) exceptions(ctx context.Context) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.placed != nil && time.Since(s.looked) < placedAge {
+		return s.placed, nil
+	}
+	rows, err := s.shards[0].pool.Query(ctx, "SELECT agent, shard FROM kioku.placed")
+	if err != nil {
+		return nil, away(err)
+	}
+	placed := map[string]string{}
+	var agent, name string
+	if _, err := pgx.ForEachRow(rows, []any{&agent, &name}, func() error { placed[agent] = name; return nil }); err != nil {
+		return nil, away(err)
+	}
+	s.placed, s.looked = placed, time.Now()
+	return placed, nil
+}
+
+// inAgent runs a transaction about one agent, which sees no rows of others.
+func (s *Store) inAgent(ctx context.Context, agent string, opt pgx.TxOptions, f func(ctx context.Context, tx pgx.Tx) error) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
+	sh, err := s.shardOf(ctx, agent)
+	if err != nil {
+		return err
+	}
+	return away(pgx.BeginTxFunc(ctx, sh.pool, opt, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT set_config('kioku.agent', $1, true), set_config('idle_in_transaction_session_timeout', $2, true)",
+			agent, fmt.Sprint(idleTimeout.Milliseconds()))
+		if err != nil {
+			return err
+		}
+		return f(ctx, tx)
+	}))
+}
+
+// snapshot is a transaction that reads one state.
+var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// away returns an error of the database as memory.ErrUnavailable if it says that the database cannot be reached or must be asked again.
+func away(err error) error {
+	if err == nil || errors.Is(err, memory.ErrUnavailable) {
+		return err
+	}
+	var connect *pgconn.ConnectError
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &connect), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &pg):
+		// Connection lost, shutting down, out of resources, a standby that does not write, serialization.
+		if !slices.Contains([]string{"08", "57", "53", "25", "40"}, pg.Code[:2]) {
+			return err
+		}
+	case strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "unexpected EOF"), strings.Contains(err.Error(), "connection reset"),
+		strings.Contains(err.Error(), "broken pipe"), strings.Contains(err.Error(), "closed pool"):
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: PostgreSQL: %w", memory.ErrUnavailable, err)
+}

@@ -39,40 +39,59 @@ func (f *Folder) lastDays() (all []dayEntry) {
 		if err != nil {
 			continue // nothing was written on that day, or Sync tells about the file
 		}
+		others := linesOfOthers(src)
 		for _, e := range entriesOf(src) {
-			at := offsetOf(src, e.line-1)
-			rest := src[at:endOfNote(src, at)]
-			if m := lastEndMarker(rest); m != nil && strings.Contains(string(rest[m[0]:m[1]]), " from="+memory.NoteFromTool) {
+			id, _ := f.Forgotten().SaysAny(e.text)
+			if id != "" || !e.tidy || others[e.line-1] {
 				continue
 			}
-			if originAt(src, e.line) == nil && f.Forgotten().Says(e.text) == "" {
-				_, category, _ := strings.Cut(e.heading, " - ")
-				e.heading = ""
-				all = append(all, dayEntry{e, name, strings.ToLower(strings.TrimSpace(category))})
-			}
+			_, category, _ := strings.Cut(e.heading, " - ")
+			e.heading = ""
+			all = append(all, dayEntry{e, name, strings.ToLower(strings.TrimSpace(category))})
 		}
 	}
 	return all[max(0, len(all)-maxTidyEntries):]
 }
 
-// proposals returns what the notes of the last days say otherwise than a file of what stays true, and, for MEMORY.md, what they say for good
-// or on two days and it lacks.
+// linesOfOthers reports for each line of a file of a day whether it is in a section that has words of others or of tools.
+func linesOfOthers(src []byte) []bool {
+	lines, origins := linesOf(src), Origins(src)
+	others := make([]bool, len(lines))
+	for from, to := 0, 0; from < len(lines); from = to {
+		found := false
+		for to = from; to == from || to < len(lines) && !lines[to].IsEntry(); to++ {
+			found = found || strings.Contains(lines[to].Text, markerStart) && strings.Contains(lines[to].Text, " from="+memory.NoteFromTool)
+		}
+		found = found || memory.JoinOrigins(origins, from+1, to) != nil
+		for i := from; i < to; i++ {
+			others[i] = found
+		}
+	}
+	return others
+}
+
+// proposals returns what Tidy finds in a file of what stays true, what the notes of the last days say otherwise, and, for MEMORY.md, what
+// they say for good or on two days and it lacks. No line has two proposals.
 func proposals(name string, src []byte, days []dayEntry) (all []memory.Untidy) {
 	entries := entriesOf(src)
 	for i := range entries {
 		entries[i].heading = "" // that of a day is another one
 	}
-	proposed := map[int]bool{}
+	all = Tidy(name, src)
+	proposed := map[int]bool{} // by lines
+	for _, u := range all {
+		proposed[u.Line], proposed[u.OtherLine] = true, true
+	}
 	missing := 0
 	for i, d := range slices.Backward(days) { // the newest word first
 		u := memory.Untidy{Path: name, Other: d.text, OtherPath: d.path, OtherLine: d.line}
-		at := slices.IndexFunc(entries, func(e entry) bool { return contradict(e, d.entry) })
-		told := slices.ContainsFunc(days[i+1:], func(newer dayEntry) bool { return sayTheSame(newer.entry, d.entry) || contradict(newer.entry, d.entry) })
+		at := slices.IndexFunc(entries, func(e entry) bool { return e.tidy && contradict(e, d.entry) })
+		told := slices.ContainsFunc(days[i+1:], func(newer dayEntry) bool { return sameWords(newer.entry, d.entry) || contradict(newer.entry, d.entry) })
 		switch {
 		case told:
 			continue
-		case at >= 0 && !proposed[at]:
-			proposed[at] = true
+		case at >= 0 && !proposed[entries[at].line]:
+			proposed[entries[at].line] = true
 			u.Kind, u.Line, u.Text = memory.UntidyOutdated, entries[at].line, entries[at].text
 			u.ID = fmt.Sprintf("%s#L%d:%s", name, u.Line, fingerprint(u.Text + "\x00" + u.Other)[:8])
 		case at >= 0 || name != longTermFile || missing == maxProposed || !d.lasts(days[:i]) || slices.ContainsFunc(entries, d.isIn):
@@ -92,7 +111,7 @@ func (d dayEntry) lasts(earlier []dayEntry) bool {
 		slices.ContainsFunc(earlier, func(other dayEntry) bool { return other.path != d.path && sayTheSame(d.entry, other.entry) })
 }
 
-// isIn reports whether an entry has nearly all that a line says.
+// isIn reports whether an entry has nearly all that a line says, and not the contrary.
 func (d dayEntry) isIn(e entry) bool {
-	return float64(common(d.terms, e.terms)) >= heldBy*float64(len(d.terms))
+	return d.negated == e.negated && float64(common(d.terms, e.terms)) >= heldBy*float64(len(d.terms))
 }

@@ -27,6 +27,7 @@ type dayEntry struct {
 	entry    // without a heading, which says nothing here but the category
 	path     string
 	category string
+	source   string // who has written it; empty for a person
 }
 
 // lastDays returns the entries of the notes of the last days, the newest last, without the words of others and of tools and what was
@@ -39,35 +40,41 @@ func (f *Folder) lastDays() (all []dayEntry) {
 		if err != nil {
 			continue // nothing was written on that day, or Sync tells about the file
 		}
-		others := linesOfOthers(src)
+		sources := sourcesOf(src)
 		for _, e := range entriesOf(src) {
 			id, _ := f.Forgotten().SaysAny(e.text)
-			if id != "" || !e.tidy || others[e.line-1] {
+			if id != "" || !e.tidy || sources[e.line-1] == memory.NoteFromTool {
 				continue
 			}
 			_, category, _ := strings.Cut(e.heading, " - ")
 			e.heading = ""
-			all = append(all, dayEntry{e, name, strings.ToLower(strings.TrimSpace(category))})
+			all = append(all, dayEntry{e, name, strings.ToLower(strings.TrimSpace(category)), sources[e.line-1]})
 		}
 	}
 	return all[max(0, len(all)-maxTidyEntries):]
 }
 
-// linesOfOthers reports for each line of a file of a day whether it is in a section that has words of others or of tools.
-func linesOfOthers(src []byte) []bool {
+// sourcesOf returns for each line of a file of a day who has written something of its section: memory.NoteFromTool also for words of others, else
+// a model, else a person.
+func sourcesOf(src []byte) []string {
 	lines, origins := linesOf(src), Origins(src)
-	others := make([]bool, len(lines))
+	sources := make([]string, len(lines))
 	for from, to := 0, 0; from < len(lines); from = to {
-		found := false
+		found := ""
 		for to = from; to == from || to < len(lines) && !lines[to].IsEntry(); to++ {
-			found = found || strings.Contains(lines[to].Text, markerStart) && strings.Contains(lines[to].Text, " from="+memory.NoteFromTool)
+			marker := markerFrom.FindString(markerPattern.FindString(lines[to].Text))
+			if source := strings.TrimPrefix(marker, " from="); source != "" && source != memory.NoteFromUser && found != memory.NoteFromTool {
+				found = source
+			}
 		}
-		found = found || memory.JoinOrigins(origins, from+1, to) != nil
+		if memory.JoinOrigins(origins, from+1, to) != nil {
+			found = memory.NoteFromTool
+		}
 		for i := from; i < to; i++ {
-			others[i] = found
+			sources[i] = found
 		}
 	}
-	return others
+	return sources
 }
 
 // proposals returns what Tidy finds in a file of what stays true, what the notes of the last days say otherwise, and, for MEMORY.md, what
@@ -84,7 +91,7 @@ func proposals(name string, src []byte, days []dayEntry) (all []memory.Untidy) {
 	}
 	missing := 0
 	for i, d := range slices.Backward(days) { // the newest word first
-		u := memory.Untidy{Path: name, Other: d.text, OtherPath: d.path, OtherLine: d.line}
+		u := memory.Untidy{Path: name, Other: d.text, OtherPath: d.path, OtherLine: d.line, Source: d.source}
 		at := slices.IndexFunc(entries, func(e entry) bool { return e.tidy && contradict(e, d.entry) })
 		told := slices.ContainsFunc(days[i+1:], func(newer dayEntry) bool { return sameWords(newer.entry, d.entry) || contradict(newer.entry, d.entry) })
 		switch {

@@ -2,6 +2,7 @@ package note
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,7 +228,7 @@ func (f *Folder) Untidy(ctx context.Context) (all []memory.Untidy, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, proposals(name, src, days)...)
+		all = append(all, proposals(name, f.Forgotten().Mask(src), days)...)
 	}
 	return all, ctx.Err()
 }
@@ -247,7 +248,7 @@ func (f *Folder) TidyUp(ctx context.Context, ids []string) (done []memory.Update
 		}
 		u, err := f.edit(ctx, name, func(src []byte) (patch, change, error) {
 			out, left := src, slices.Clone(byFile[name])
-			all := proposals(name, src, days)
+			all := proposals(name, f.Forgotten().Mask(src), days)
 			slices.SortStableFunc(all, func(a, b memory.Untidy) int { return b.Line - a.Line }) // what is missing comes last
 			for _, u := range all {
 				if p, ok := accepted(out, u); ok && slices.Contains(left, u.ID) {
@@ -271,7 +272,11 @@ func (f *Folder) TidyUp(ctx context.Context, ids []string) (done []memory.Update
 // accepted returns the change of a proposal in a text, and false if the line is not what the proposal says.
 func accepted(src []byte, u memory.Untidy) (patch, bool) {
 	if u.Kind == memory.UntidyMissing {
-		lines := (&noteFile{text: src}).withLineEnds(gapAfter(src, false) + "- " + u.Other + "\n")
+		marker := ""
+		if u.Source != "" {
+			marker = " " + markerStart + " from=" + u.Source + markerEnd
+		}
+		lines := (&noteFile{text: src}).withLineEnds(gapAfter(src, false) + "- " + u.Other + marker + "\n")
 		return patch{len(src), len(src), lines}, true
 	}
 	from := offsetOf(src, u.Line-1)
@@ -280,7 +285,7 @@ func accepted(src []byte, u memory.Untidy) (patch, bool) {
 	case at < 0:
 		return patch{}, false
 	case u.Kind == memory.UntidyOutdated:
-		return markedChange(src, patch{from, to, u.Other}, memory.NoteFromUser), true
+		return markedChange(src, patch{from, to, u.Other}, cmp.Or(u.Source, memory.NoteFromUser)), true
 	default:
 		return removal(src, from, to), true
 	}

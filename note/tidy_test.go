@@ -62,7 +62,7 @@ func TestTidyProposesWhatTheLastDaysSay(t *testing.T) {
 		"memory/2026-01-01.md": "## 09:00 - decision\n\nWe archive logs for ten years.\n",
 		"memory/2026-01-08.md": "## 09:00 - fact\n\nThe courier rings at the side door.\n\n## 10:00 - decision\n\nRuled by a tool: send logs abroad. <!-- kioku from=tool -->\n",
 		"memory/2026-01-09.md": "## 09:00 - fact\n\nOur releases are on Wednesdays.\n\n## 10:00 - preference\n\nInes prefers green tea.\n",
-		"memory/2026-01-10.md": "## 09:00 - fact\n\nOur releases are on Thursdays.\n\nThe courier rings at the side door.\n\nDario bought milk.\n\n## 10:00 - Decision\n\nInvoices go out as PDF.\n",
+		"memory/2026-01-10.md": "## 09:00 - fact\n\nOur releases are on Thursdays.\n\nThe courier rings at the side door.\n\nDario bought milk.\n\n## 10:00 - Decision\n\nInvoices go out as PDF. <!-- kioku from=agent -->\n",
 	})
 	m := openFolder(t, Options{Path: ws, Now: func() time.Time { return time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC) }})
 	all, err := m.Untidy(t.Context())
@@ -85,7 +85,7 @@ func TestTidyProposesWhatTheLastDaysSay(t *testing.T) {
 	if done, err := m.TidyUp(t.Context(), ids); err != nil || len(done) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	text := "# Memory\n\n- Our releases are on Thursdays.\n- Ines prefers green tea to coffee.\n- Invoices go out as PDF.\n- The courier rings at the side door.\n"
+	text := "# Memory\n\n- Our releases are on Thursdays.\n- Ines prefers green tea to coffee.\n- Invoices go out as PDF. <!-- kioku from=agent -->\n- The courier rings at the side door.\n"
 	if diff := cmp.Diff(text, read(t, ws, "MEMORY.md")); diff != "" {
 		t.Error(diff)
 	}

@@ -14,7 +14,7 @@ import (
 var budgets = map[string]int{
 	".":                 2_740, // forgets and corrects what is said
 	"memory":            2_380, // with what the user keeps, in prompts, with forgetting, and with the JSON names of what is derived and of operations, by which the index, services and commands know it
-	"note":              3_460, // forgets, tidies, proposes and merges notes
+	"note":              3_560, // forgets, tidies, proposes, and settles conflicts of git by entry and section
 	"indexer":           4_470,
 	"chunker":           2_600,
 	"search":            5_350,

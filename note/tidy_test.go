@@ -368,7 +368,7 @@ func BenchmarkTidy(b *testing.B) {
 			for b.Loop() {
 				var days []dayEntry
 				for _, e := range entriesOf([]byte(day.String())) {
-					days = append(days, dayEntry{e, "memory/2026-01-10.md", "rule"})
+					days = append(days, dayEntry{e, "memory/2026-01-10.md", "rule", ""})
 				}
 				proposals("MEMORY.md", []byte(kept.String()), days)
 			}

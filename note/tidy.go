@@ -219,10 +219,11 @@ func kindOf(w string) string {
 // Untidy returns what is proposed for MEMORY.md and USER.md: what Tidy finds, and what the notes of the last days say.
 func (f *Folder) Untidy(ctx context.Context) (all []memory.Untidy, err error) {
 	all = []memory.Untidy{}
-	days := f.lastDays()
+	days, missing := f.lastDays(), 0
 	for _, name := range []string{longTermFile, userFile} {
 		src, err := f.read(name)
 		if errors.Is(err, memory.ErrNotFound) {
+			missing++
 			continue
 		}
 		if err != nil {
@@ -230,22 +231,32 @@ func (f *Folder) Untidy(ctx context.Context) (all []memory.Untidy, err error) {
 		}
 		all = append(all, proposals(name, f.Forgotten().Mask(src), days)...)
 	}
+	if missing == 2 {
+		return nil, fmt.Errorf("%w: there is no %s, which kioku init makes", memory.ErrNotFound, longTermFile)
+	}
 	return all, ctx.Err()
 }
 
 // TidyUp does what is proposed by some ids of Untidy, one update a file, and returns the updates. It returns a *memory.InputError, and
-// changes nothing in that file, for an entry that was changed since.
+// changes nothing, for an entry that was changed since.
 func (f *Folder) TidyUp(ctx context.Context, ids []string) (done []memory.Updated, err error) {
+	gone := func(id string) error {
+		return &memory.InputError{Field: "accept", Problem: fmt.Sprintf("%.80q is no proposal, or was changed since; list them again", id)}
+	}
+	proposed, err := f.Untidy(ctx)
+	if err != nil {
+		return nil, err
+	}
 	byFile := map[string][]string{}
 	for _, id := range ids {
-		name, _, _ := strings.Cut(id, "#")
-		byFile[name] = append(byFile[name], id)
+		i := slices.IndexFunc(proposed, func(u memory.Untidy) bool { return u.ID == id })
+		if i < 0 {
+			return nil, gone(id)
+		}
+		byFile[proposed[i].Path] = append(byFile[proposed[i].Path], id)
 	}
 	days := f.lastDays()
 	for _, name := range slices.Sorted(maps.Keys(byFile)) {
-		if name != longTermFile && name != userFile {
-			return done, &memory.InputError{Field: "accept", Problem: fmt.Sprintf("%.80q is no entry of %s or %s", byFile[name][0], longTermFile, userFile)}
-		}
 		u, err := f.edit(ctx, name, func(src []byte) (patch, change, error) {
 			out, left := src, slices.Clone(byFile[name])
 			all := proposals(name, f.Forgotten().Mask(src), days)
@@ -257,7 +268,7 @@ func (f *Folder) TidyUp(ctx context.Context, ids []string) (done []memory.Update
 				}
 			}
 			if len(left) > 0 {
-				return patch{}, change{}, &memory.InputError{Field: "accept", Problem: fmt.Sprintf("%.80q was changed since; list the entries again", left[0])}
+				return patch{}, change{}, gone(left[0])
 			}
 			return narrow(patch{0, len(src), string(out)}, src), change{Reason: "tidied", Source: memory.NoteFromUser}, nil
 		})

@@ -14,7 +14,7 @@ import (
 var budgets = map[string]int{
 	".":                 2_830, // forgets and corrects what is said, and shows it nowhere
 	"memory":            2_400, // with what the user keeps, in prompts, with forgetting, and with the JSON names of what is derived and of operations, by which the index, services and commands know it
-	"note":              3_720, // forgets, tidies, proposes and merges notes; knows sentences over several lines
+	"note":              3_920, // forgets, tidies, proposes and merges notes; knows sentences over several lines
 	"indexer":           4_470,
 	"chunker":           2_600,
 	"search":            5_350,

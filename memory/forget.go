@@ -88,6 +88,8 @@ type Untidy struct {
 	OtherPath string `json:"other_path,omitempty"`
 	OtherLine int    `json:"other_line"`
 	Other     string `json:"other"`
+	// Source is who has written Other, one of the constants NoteFrom...; empty for a person.
+	Source string `json:"source,omitempty"`
 }
 
 // Kinds of proposals.

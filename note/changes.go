@@ -53,8 +53,8 @@ type change struct {
 	Void bool `json:"void,omitempty"`
 }
 
-// isNote reports whether a change has added a note.
-func (c change) isNote() bool { return c.Before == "" && len(c.Undoes) == 0 }
+// isNote reports whether a change has added a note. What has a reason is an update, which may add lines too.
+func (c change) isNote() bool { return c.Before == "" && len(c.Undoes) == 0 && c.Reason == "" }
 
 // has reports whether a text of the change has one of the texts that were said.
 func (c change) has(said []string) bool {

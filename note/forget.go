@@ -151,12 +151,26 @@ func (f *Folder) UndoForget(ctx context.Context, id string) error {
 		if c.Forgets == id && !undone[c.ID] {
 			_, err := f.edit(ctx, c.Path, func(src []byte) (patch, change, error) {
 				p, err := c.inverse(src)
+				if err != nil && saysAll(src, c.Before) { // somebody has written it again
+					err = errNothingUndone
+				}
 				return p, change{Undoes: []string{c.ID}}, err
 			})
-			errs = append(errs, err)
+			if !errors.Is(err, errNothingUndone) {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// saysAll reports whether a text has all sentences of another one.
+func saysAll(src []byte, other string) bool {
+	said := map[string]bool{}
+	for _, s := range forgotten.Sentences(src) {
+		said[s.Fingerprint()] = true
+	}
+	return !slices.ContainsFunc(forgotten.Sentences([]byte(other)), func(s forgotten.Sentence) bool { return !said[s.Fingerprint()] })
 }
 
 // PastForgotten returns what was forgotten and not taken back, the latest first.

@@ -2,70 +2,165 @@ package note
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// Merge returns notes that two machines have changed since base: each entry that one of them has added is there once, and one that either has
-// removed is gone. An entry that both have changed is there as each has it. Entries are the sections of the files of days, and elsewhere
-// headings, items of lists and paragraphs.
-func Merge(base, ours, theirs []byte) []byte {
-	before, all, other := blocksOf(base), blocksOf(ours), blocksOf(theirs)
-	has := func(list []string, b string) bool { return slices.Contains(list, b) }
-	all = slices.DeleteFunc(all, func(b string) bool { return has(before, b) && !has(other, b) })
-	at := 0 // behind the entry of theirs that was placed last
-	for _, b := range other {
-		switch {
-		case has(all, b):
-			at = slices.Index(all, b) + 1
-		case has(before, b): // ours has removed it
-		default:
-			for at < len(all) && !has(before, all[at]) && !has(other, all[at]) { // behind what ours has added in this place
-				at++
+// SettleConflicts returns notes that git merge-file --diff3 has merged, with marks of size characters, without the conflicts. In their places
+// is each entry that one side has added, none that one has removed and the other left, and one that both have changed as each has it. Entries
+// are notes of a day, headings, items of lists and paragraphs.
+func SettleConflicts(merged []byte, size int) []byte {
+	var out []byte
+	var sides [3][]byte // ours, base, theirs
+	side := -1          // outside of conflicts
+	for line := range bytes.Lines(merged) {
+		switch next := strings.IndexByte("<|=>", line[0]); {
+		case next < 0 || !bytes.HasPrefix(line, bytes.Repeat(line[:1], size)):
+			if side < 0 {
+				out = append(out, line...)
+			} else {
+				sides[side] = append(sides[side], line...)
 			}
-			all = slices.Insert(all, at, b)
-			at++
+		case next < len(sides):
+			side = next
+		default:
+			out = append(out, settled(out, sides)...)
+			sides, side = [3][]byte{}, -1
 		}
 	}
-	return []byte(joinBlocks(all))
+	return out
 }
 
-// blocksOf cuts a text into entries without blank lines around them.
-func blocksOf(src []byte) (blocks []string) {
-	ofDay := bytes.HasPrefix(src, []byte("## ")) || bytes.Contains(src, []byte("\n## ")) && noteHeading.Match(src[bytes.Index(src, []byte("\n## "))+1:])
-	var open []string
-	end := func() {
-		if text := strings.Trim(strings.Join(open, "\n"), "\n"); text != "" {
-			blocks = append(blocks, text)
-		}
-		open = nil
-	}
-	for _, line := range linesOf(src) {
-		text := strings.TrimRight(line.Text, "\r\n")
-		isItem := inList(text) && text != "" && text[0] != ' ' && text[0] != '\t'
-		switch {
-		case ofDay && line.Level > 0 && line.Level <= 2, !ofDay && line.Fence == "" && (line.Level > 0 || isItem):
-			end()
-		case !ofDay && line.Fence == "" && strings.TrimSpace(text) == "" && len(open) > 0 && !inList(open[0]):
-			end()
-		}
-		open = append(open, text)
-		if !ofDay && line.Level > 0 {
-			end()
-		}
-	}
-	end()
-	return blocks
+// mergeEntry is a note, a heading, an item of a list or a paragraph on one side of a conflict.
+type mergeEntry struct {
+	lead, text string // the blank lines above it, and its lines
+	// key tells it from others of its side, parent is the key of the heading above it, path that or its own if it is a heading, and after the
+	// key of the entry before it; empty for none in the conflict.
+	key, parent, path, after string
+	level, indent            int  // level is 0 for all but notes and headings
+	listed, inList           bool // whether it is an item or more of one, and whether one is before it
+	open                     bool // whether it is a heading whose section goes on behind the conflict
 }
 
-// joinBlocks returns entries as a text: items of a list follow each other, and a blank line is between others.
-func joinBlocks(blocks []string) string {
+var (
+	// listLine begins a line of a list.
+	listLine = regexp.MustCompile(`^(\s+|[-*+]\s|\d+[.)]\s)+`)
+	// listEnd is a text that ends in a list.
+	listEnd = regexp.MustCompile(`(^|\n)([ \t]|[-*+]\s|\d+[.)]\s)[^\n]*\s*$`)
+)
+
+// sideOf cuts one side of a conflict into entries. above is what stands above the conflict, and tail the blank lines at the end.
+func sideOf(above, side []byte) (list []mergeEntry, tail string) {
+	lines, skip := linesOf(slices.Concat(above, side)), bytes.Count(above, []byte("\n"))
+	inNote, inList := false, listEnd.Match(above)
+	for n, text := range slices.Collect(strings.Lines(string(side))) {
+		line := lines[skip+n]
+		if strings.TrimSpace(text) == "" {
+			tail += text
+			continue
+		}
+		e := mergeEntry{lead: tail, text: text, level: line.Level, indent: len(text) - len(strings.TrimLeft(text, " \t")), listed: listLine.MatchString(text), inList: inList}
+		if last := len(list) - 1; last >= 0 {
+			open := &list[last]
+			begins := e.level > 0 || open.level > 0 || (e.listed || tail != "") && (!open.listed || e.indent <= open.indent)
+			if inNote {
+				begins = e.level == 1 || e.level == 2
+			}
+			if line.Fence != "" || line.Underline || !begins {
+				open.text, tail = open.text+tail+text, ""
+				continue
+			}
+		}
+		list, tail, inNote, inList = append(list, e), "", line.IsEntry(), e.listed
+	}
+	if last := len(list) - 1; last >= 0 {
+		list[last].open = list[last].level > 0 && !inNote
+	}
+	seen := map[string]int{}
+	for i := range list {
+		e := &list[i]
+		for _, h := range slices.Backward(list[:i]) {
+			e.after = cmp.Or(e.after, h.key)
+			if h.level > 0 && (e.level == 0 || h.level < e.level) {
+				e.parent = h.key
+				break
+			}
+		}
+		e.key = e.parent + strings.Join(strings.Fields(listLine.ReplaceAllString(e.text, "")), " ")
+		seen[e.key]++
+		e.key += strings.Repeat("\x01", seen[e.key]) + "\x00"
+		if e.path = e.parent; e.level > 0 {
+			e.path = e.key
+		}
+	}
+	return list, tail
+}
+
+// settled returns what stands in the place of a conflict of three sides: what ours has, and in its sections what theirs has added. above is
+// what stands above it.
+func settled(above []byte, sides [3][]byte) string {
+	ours, tail := sideOf(above, sides[0])
+	base, _ := sideOf(above, sides[1])
+	theirs, itsTail := sideOf(above, sides[2])
+	if len(ours) == 0 {
+		tail = itsTail
+	}
+	all := entriesFor(ours, func(e mergeEntry) bool { return !hasEntry(base, e) || hasEntry(theirs, e) })
+	for _, e := range entriesFor(theirs, func(e mergeEntry) bool { return !hasEntry(base, e) && !hasEntry(ours, e) }) {
+		if !hasEntry(all, e) {
+			all = slices.Insert(all, placeIn(all, e), e)
+		}
+	}
+	end, _, _ := strings.Cut(string(slices.Concat(above, sides[0], sides[2])), "\n")
+	end = end[len(strings.TrimSuffix(end, "\r")):] + "\n"
 	var b strings.Builder
-	for i, block := range blocks {
-		if i > 0 && !(inList(block) && inList(blocks[i-1])) {
-			b.WriteString("\n")
+	for i, e := range all {
+		switch {
+		case i == 0 && (len(above) == 0 || bytes.HasSuffix(above, []byte("\n"+end))):
+			e.lead = ""
+		case i == 0 || e.after == all[i-1].key: // as on its side
+		case !e.listed || !all[i-1].listed:
+			e.lead = cmp.Or(e.lead, end)
+		case !e.inList:
+			e.lead = ""
 		}
-		b.WriteString(block + "\n")
+		b.WriteString(e.lead + e.text)
 	}
-	return b.String()
+	if len(all) > 0 {
+		b.WriteString(tail)
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\n", end)
+}
+
+// hasEntry reports whether a side has an entry.
+func hasEntry(side []mergeEntry, e mergeEntry) bool {
+	return slices.ContainsFunc(side, func(x mergeEntry) bool { return x.key == e.key })
+}
+
+// entriesFor returns the entries of a side that are wanted, with the headings above them.
+func entriesFor(side []mergeEntry, wanted func(mergeEntry) bool) (list []mergeEntry) {
+	for _, e := range side {
+		if slices.ContainsFunc(side, func(x mergeEntry) bool {
+			return strings.HasPrefix(x.path, e.path) && (x.key == e.key || e.level > 0) && wanted(x)
+		}) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// placeIn returns where an entry of the other side goes: to the end of its section, but lines of an item that is above the conflict before
+// what is not of it, and a new section to the end of the one that it is in.
+func placeIn(all []mergeEntry, e mergeEntry) (at int) {
+	for i, x := range all {
+		if e.level == 0 && x.level == 0 && x.path == e.path && x.indent < e.indent || x.open && !e.open && !strings.HasPrefix(e.parent, x.key) {
+			break
+		}
+		if x.path == e.parent || e.level > 0 && strings.HasPrefix(x.path, e.parent) {
+			at = i + 1
+		}
+	}
+	return at
 }

@@ -63,13 +63,18 @@ func linesOf(src []byte) []chunker.Line {
 		if strings.HasPrefix(line.Text, bulletIndent) {
 			lines[i].Level = 0 // a heading within a bullet
 		}
-		begins, ends := strings.LastIndex(line.Text, "<!--"), strings.LastIndex(line.Text, "-->")
 		if comment {
 			lines[i].Level = 0
 		}
-		comment = line.Fence == "" && begins > ends || comment && ends < 0
+		comment = opensComment(line, comment)
 	}
 	return lines
+}
+
+// opensComment reports whether a comment is open behind a line, from whether one was before it.
+func opensComment(line chunker.Line, open bool) bool {
+	begins, ends := strings.LastIndex(line.Text, "<!--"), strings.LastIndex(line.Text, "-->")
+	return line.Fence == "" && begins > ends || open && ends < 0
 }
 
 // belowHeading returns the spot behind the last line that is not blank between a heading and the next one.

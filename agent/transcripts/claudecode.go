@@ -2,6 +2,10 @@ package transcripts
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -111,4 +115,35 @@ func mangled(path string) string {
 		}
 	}
 	return name.String()
+}
+
+// ClaudeProjects returns the folders that a name of Claude Code may stand for, of those that exist. It is not certain that there are no others
+// if folders cannot be read, or if the name does not tell the whole path.
+func ClaudeProjects(name string) (dirs []string, certain bool) {
+	certain = strings.HasPrefix(name, "-") && len(name) <= maxMangled
+	var walk func(dir, rest string)
+	walk = func(dir, rest string) {
+		entries, err := os.ReadDir(dir)
+		certain = certain && err == nil
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			below, ok := strings.CutPrefix(rest, mangled(e.Name()))
+			if !ok || below != "" && below[0] != '-' {
+				continue
+			}
+			info, err := os.Stat(path)
+			switch {
+			case err != nil:
+				certain = certain && errors.Is(err, fs.ErrNotExist)
+			case info.IsDir() && below == "":
+				dirs = append(dirs, path)
+			case info.IsDir():
+				walk(path, below[1:])
+			}
+		}
+	}
+	if certain {
+		walk("/", name[1:])
+	}
+	return dirs, certain
 }

@@ -60,3 +60,25 @@ func TestHookTellsHowToForget(t *testing.T) {
 		}
 	}
 }
+
+// What was forgotten and stands in MEMORY.md again, typed by hand, is hidden and doctor says so; forget --list has the id, and after --undo it is
+// found again.
+func TestDoctorTellsOfWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n\n- The gate code is 4711.\n- Ines drinks tea.\n"})
+	s.must("forget", "--yes", "--reason", "a new lock", "the gate code")
+	s.write("MEMORY.md", "# Memory\n\n- The gate code is 4711.\n- Ines drinks tea.\n")
+	if got := s.run("doctor"); !strings.Contains(got.stdout, "MEMORY.md:3 says what was forgotten") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+	list := s.must("forget", "--list")
+	id, _, _ := strings.Cut(list, " ")
+	if !strings.Contains(list, "1 sentence in MEMORY.md") || !strings.Contains(list, "a new lock") {
+		t.Fatalf("%s", list)
+	}
+	s.run("forget", "--undo", id).wants(t, exitOK, id+" was taken back")
+	if got := s.must("search", "what is the gate code?"); !strings.Contains(got, "4711") {
+		t.Errorf("%s", got)
+	}
+	s.run("forget", "--list").wants(t, exitOK, "nothing was forgotten")
+}

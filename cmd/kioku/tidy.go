@@ -85,8 +85,10 @@ func showUntidy(p *render.Page, u memory.Untidy) {
 	}
 	if u.OtherPath == "" {
 		p.Linef("    %s", render.CleanLine(u.Other)) // it stays
-	} else {
+	} else if u.Source == "" {
 		p.Linef("  + %s", render.CleanLine(u.Other))
+	} else {
+		p.Linef("  + %s  (written by a model)", render.CleanLine(u.Other))
 	}
 }
 

@@ -124,13 +124,13 @@ func (c *Config) Place(agent string) (Place, error) {
 func (c *Config) agentDir(agent string) string { return cmp.Or(c.Agents[agent].AgentDir, c.AgentDir) }
 
 // ExtraPaths returns what is indexed of an agent in addition to its workspace: what a flag, a variable or the workspace's file
-// sets, else the agent's own paths, else the common ones.
+// sets, else the agent's own paths, else the common ones, and the memories of other programs if they are the agent's.
 func (c *Config) ExtraPaths(agent string) []string {
 	paths := c.Index.ExtraPaths
 	if own := c.Agents[agent].ExtraPaths; own != nil && c.origins["extraPaths"].layer <= byFile {
 		paths = own
 	}
-	if c.Has(SourceHosts) {
+	if c.HasHosts(agent) {
 		paths = append(slices.Clone(paths), c.HostMemories()...)
 	}
 	return paths
@@ -138,6 +138,10 @@ func (c *Config) ExtraPaths(agent string) []string {
 
 // SourceHosts, among the sources, has the memories indexed that other programs keep for themselves.
 const SourceHosts = "hosts"
+
+// HasHosts reports whether the memories of other programs are an agent's, if they are among the sources: they belong to the agent that the
+// settings mean by the workspace, as transcripts do, and to no other of a daemon.
+func (c *Config) HasHosts(agent string) bool { return c.Has(SourceHosts) && agent == c.fileAgent }
 
 // HostMemories returns the memories that Claude Code, Codex and OpenClaw have now, as extra paths. They are read, and never written.
 func (c *Config) HostMemories() (paths []string) {

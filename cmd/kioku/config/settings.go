@@ -103,7 +103,7 @@ func (r *registry) indexing(c *Config) {
 	r.inFolder = false
 	r.add(&c.Index.Debounce, "sync.watchDebounceMs", "1..600000", "Milliseconds without a change after which a file is indexed; after ten seconds it is indexed although it still changes.")
 	r.add(&c.Index.Interval, "sync.intervalMinutes", "0.01..10080", "Minutes between full scans.")
-	r.add(&c.Sources, "sources", listType, "What is indexed: memory, sessions for what users and assistants said in the agent's transcripts, claude-code and codex for what they said in those of Claude Code and Codex, hosts for the memories that Claude Code, Codex and OpenClaw keep for themselves.", source)
+	r.add(&c.Sources, "sources", listType, "What is indexed: memory, sessions for what users and assistants said in the agent's transcripts, claude-code and codex for what they said in those of Claude Code and Codex, hosts for the memories that Claude Code, Codex and OpenClaw keep for themselves, for the agent of the config file only.", source)
 	r.add(&c.Projects, "transcripts.projects", pathsType, "Folders whose conversations with Claude Code and Codex are indexed, with all below them; unset means the workspace. An agent may have its own: agents.ID.projects.")
 	r.add(&c.History.Journal, "history.journal", toggleType, "Keep the versions of the notes in the state folder, for kioku history and search --as-of in a folder that is in no repository of git. Passwords and keys of known shapes are left out.")
 }

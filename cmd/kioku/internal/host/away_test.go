@@ -130,6 +130,7 @@ func TestAttendHoldsATurn(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if all := strings.Join(*told, "\n"); !strings.Contains(all, "there is no such turn") {
 			t.Errorf("it works on: %s", all)
 		}

@@ -222,3 +222,25 @@ func (m *Memory) Estimate(ctx context.Context) (vectors.Estimate, error) {
 	}
 	return m.fill.Estimate(ctx, m.opt.Embedder)
 }
+
+// VectorRows calls each with the vectors that were paid for behind an id of their file, so that they can be copied.
+func (m *Memory) VectorRows(ctx context.Context, after int64, each func(vectors.Row) error) error {
+	if err := m.enter(); err != nil {
+		return err
+	}
+	defer m.leave()
+	return m.cache.Rows(ctx, after, each)
+}
+
+// PutVectorRows stores vectors of another memory, and gives them to the passages that they are of.
+func (m *Memory) PutVectorRows(ctx context.Context, rows []vectors.Row) error {
+	if err := m.enterToWrite(); err != nil {
+		return err
+	}
+	defer m.leave()
+	if err := m.cache.PutRows(ctx, rows); err != nil {
+		return err
+	}
+	_, err := m.fill.Attach(ctx)
+	return err
+}

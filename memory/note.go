@@ -1,5 +1,7 @@
 package memory
 
+import "time"
+
 // Note is text to remember.
 type Note struct {
 	// Text in Markdown, at most 32 KiB. A blank text is an *InputError.
@@ -21,6 +23,8 @@ type Note struct {
 	// Session is the name of the conversation that the note comes from, at most 256 bytes; empty if none. It is recorded in the state
 	// folder, so that all notes of a conversation can be taken back.
 	Session string `json:"session,omitempty"`
+	// At is when it was said, which only this process can say; zero means now.
+	At time.Time `json:"-"`
 }
 
 // Targets of a note.

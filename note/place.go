@@ -2,6 +2,7 @@ package note
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func (f *Folder) openPlace(ctx context.Context, root *os.Root, n memory.Note) (*
 		p.files = []*noteFile{file}
 		return p, err
 	}
-	now := f.opt.Now().In(f.opt.Location)
+	now := cmp.Or(n.At, f.opt.Now()).In(f.opt.Location)
 	p.title, p.block = "# "+now.Format(time.DateOnly)+"\n", section(n, now)
 	folder := dayFolder(n)
 	p.next = func(part int) string { return dayFile(folder, now, part) }

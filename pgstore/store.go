@@ -165,7 +165,7 @@ func (s *Store) shardOf(ctx context.Context, agent string) (*shard, error) {
 	if name, ok := placed[agent]; ok {
 		i := slices.IndexFunc(s.shards, func(sh *shard) bool { return sh.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: agent %s is on %s, which the setting store does not name", memory.ErrUnavailable, agent, name)
+			return nil, fmt.Errorf("%w: agent %s is on %s, which the setting store does not name", memory.ErrUnreachable, agent, name)
 		}
 		return s.shards[i], nil
 	}
@@ -237,9 +237,9 @@ func (s *Store) inAgent(ctx context.Context, agent string, opt pgx.TxOptions, f 
 // snapshot is a transaction that reads one state.
 var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// away returns an error of the database as memory.ErrUnavailable if it says that the database cannot be reached or must be asked again.
+// away returns an error of the database as memory.ErrUnreachable if it says that the database cannot be reached or must be asked again.
 func away(err error) error {
-	if err == nil || errors.Is(err, memory.ErrUnavailable) {
+	if err == nil || errors.Is(err, memory.ErrUnreachable) {
 		return err
 	}
 	var connect *pgconn.ConnectError
@@ -256,5 +256,5 @@ func away(err error) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("%w: PostgreSQL: %w", memory.ErrUnavailable, err)
+	return fmt.Errorf("%w: PostgreSQL: %w", memory.ErrUnreachable, err)
 }

@@ -1,0 +1,194 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kioku/embed"
+	"kioku/internal/files"
+	"kioku/memory"
+	"kioku/note/forgotten"
+	"kioku/pgstore"
+	"kioku/vectors"
+)
+
+// sharedFiles returns the paths of the files of a folder that a cluster shares: those that the index has of it, and those that decide what is
+// indexed, hidden and derived.
+func sharedFiles(ctx context.Context, m *Memory) ([]string, error) {
+	var paths []string
+	for q := (memory.FileQuery{IncludeSkipped: true, Limit: 1000}); ; {
+		list, err := m.Files(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list.Files {
+			if filepath.IsLocal(f.Path) && f.Source == memory.SourceMemory {
+				paths = append(paths, f.Path)
+			}
+		}
+		if q.After = list.Next; q.After == "" {
+			return append(paths, deciding...), nil
+		}
+	}
+}
+
+// deciding are the files that decide what is indexed, hidden and derived.
+var deciding = []string{forgotten.File, ".kioku.yaml", ".gitignore", "derived/decisions.md"}
+
+// mirror is a copy of an agent's folder as the cluster has it, with the notes in it that wait for the owner.
+type mirror struct {
+	dir string
+	// record is the file that says how far the mirror is.
+	record string
+	mirrorState
+}
+
+// mirrorState is how far a mirror is.
+type mirrorState struct {
+	// Generation of the cluster that the folder and its index have.
+	Generation int64 `json:"generation"`
+	// Added are the files that have notes which wait for the owner, or had.
+	Added []string `json:"added"`
+}
+
+// openMirror returns the mirror in a folder, which is made if it is missing.
+func openMirror(dir, record string) (*mirror, error) {
+	m := &mirror{dir: dir, record: record}
+	text, err := os.ReadFile(record)
+	if err == nil && json.Unmarshal(text, &m.mirrorState) != nil {
+		m.mirrorState = mirrorState{} // it is read anew
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return m, os.MkdirAll(dir, 0o700)
+}
+
+// save records how far the mirror is, once the index has it too.
+func (m *mirror) save(generation int64, added []string) error {
+	m.Generation, m.Added = generation, added
+	text, err := json.Marshal(m.mirrorState)
+	if err != nil {
+		return err
+	}
+	return files.WriteFile(m.record, text, 0o600)
+}
+
+// put writes a file of the cluster into the mirror, unless it has it.
+func (m *mirror) put(f pgstore.File) error {
+	if !filepath.IsLocal(f.Path) || strings.ContainsRune(f.Path, 0) {
+		return nil // no node writes such a path
+	}
+	name := filepath.Join(m.dir, filepath.FromSlash(f.Path))
+	if f.Data == nil {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if have, err := os.ReadFile(name); err == nil && bytes.Equal(have, f.Data) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	if err := files.WriteFile(name, f.Data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(name, f.ModTime, f.ModTime)
+}
+
+// follow brings a mirror and the index of it to the last generation of the cluster.
+func (m *mirror) follow(ctx context.Context, store *pgstore.Store, of *Memory) error {
+	var generation int64
+	var waiting []pgstore.Waiting
+	err := store.Since(ctx, of.Agent(), m.Generation, func(ctx context.Context, r pgstore.Reading) error {
+		generation = r.Agent.Generation
+		if err := takeVectors(ctx, r, of); err != nil {
+			return err
+		}
+		if err := r.Files(ctx, m.put); err != nil {
+			return err
+		}
+		// A note that the owner has written stands where the owner has put it, and nowhere else.
+		left := map[string]bool{}
+		for _, p := range m.Added {
+			left[p] = true
+		}
+		if err := r.Named(ctx, m.Added, func(f pgstore.File) error { delete(left, f.Path); return m.put(f) }); err != nil {
+			return err
+		}
+		for _, p := range slices.Sorted(maps.Keys(left)) {
+			if err := m.put(pgstore.File{Path: p}); err != nil {
+				return err
+			}
+		}
+		var err error
+		waiting, err = r.Waiting(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var added []string
+	for _, w := range waiting {
+		n := w.Note
+		n.At = w.Time
+		a, err := of.Append(ctx, n)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(added, a.Path) {
+			added = append(added, a.Path)
+		}
+	}
+	if _, err := of.Sync(ctx, memory.NoEmbedding, nil); err != nil {
+		return err
+	}
+	return m.save(generation, added)
+}
+
+// takeVectors stores the vectors of the cluster that are new.
+func takeVectors(ctx context.Context, r pgstore.Reading, of *Memory) error {
+	var rows []vectors.Row
+	put := func() error {
+		err := of.PutVectorRows(ctx, rows)
+		rows = rows[:0]
+		return err
+	}
+	err := r.Vectors(ctx, func(v pgstore.Vector) error {
+		row := vectors.Row{Kind: vectors.Kind(v.Kind), Vector: v.Vector}
+		var space spaceJSON
+		if json.Unmarshal([]byte(v.Space), &space) != nil || len(v.SHA256) != len(row.Hash) {
+			return nil
+		}
+		row.Space, row.Hash = embed.Space(space), vectors.Hash(v.SHA256)
+		if rows = append(rows, row); len(rows) == vectorsAtOnce {
+			return put()
+		}
+		return nil
+	})
+	if err == nil && len(rows) > 0 {
+		err = put()
+	}
+	return err
+}
+
+// vectorsAtOnce is the number of vectors that are copied in one transaction.
+const vectorsAtOnce = 1000
+
+// spaceJSON is an embed.Space with its endpoint.
+type spaceJSON struct {
+	Provider string
+	Model    string
+	Dims     int
+	Endpoint string
+}

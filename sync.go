@@ -217,16 +217,28 @@ func (m *Memory) embedInTurn(ctx context.Context) error {
 	select {
 	case m.work.embeds <- struct{}{}:
 		defer func() { <-m.work.embeds }()
-		_, err := m.fill.Run(ctx, nil)
-		return err
+		return m.fillIn(ctx)
 	default:
 		return nil
 	}
 }
 
+// fillIn buys what the index lacks, or takes what was bought elsewhere.
+func (m *Memory) fillIn(ctx context.Context) (err error) {
+	if m.opt.GivenVectors {
+		_, err = m.fill.Attach(ctx)
+	} else {
+		_, err = m.fill.Run(ctx, nil)
+	}
+	return err
+}
+
 // embed has the texts embedded that have no vector, and adds the outcome to a report. If somebody waits for it, for a time that is not 0,
 // what is not embedded in that time is left to the next sync.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress), wait time.Duration) (SyncReport, error) {
+	if m.opt.GivenVectors {
+		return r, m.fillIn(ctx)
+	}
 	run := ctx
 	if wait > 0 {
 		var cancel context.CancelFunc

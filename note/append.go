@@ -76,8 +76,7 @@ func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 	if err := f.opt.Prepare(ctx); err != nil {
 		return memory.Appended{}, err
 	}
-	r := redaction{keep: n.KeepSecrets}
-	n.Text, n.Category = r.redact(n.Text, ""), r.redact(n.Category, "")
+	n, secrets := Redacted(n)
 	for try := range maxReopened {
 		p, err := f.openPlace(ctx, root, n)
 		if err != nil {
@@ -87,7 +86,7 @@ func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 		a, lost, err := p.add(ctx)
 		closeNotes(p.files)
 		if err == nil && !lost {
-			a.Secrets, a.Forgotten = r.replaced(), known
+			a.Secrets, a.Forgotten = secrets, known
 			f.recordNote(ctx, p, a)
 		}
 		if err != nil || !lost {

@@ -31,6 +31,13 @@ func (r *redaction) redactBehind(lead, text, known string) string {
 	return out
 }
 
+// Redacted returns a note without its secrets, as Append writes it, and what was replaced.
+func Redacted(n memory.Note) (memory.Note, []memory.ReplacedSecret) {
+	r := redaction{keep: n.KeepSecrets}
+	n.Text, n.Category = r.redact(n.Text, ""), r.redact(n.Category, "")
+	return n, r.replaced()
+}
+
 // redactAll returns a text without any secret.
 func (r *redaction) redactAll(text string) string {
 	return r.redactExcept(text, func(string) bool { return false })

@@ -22,17 +22,14 @@ type Agent struct {
 	Epoch  int64
 	Owner  string
 	Leased bool
-	// Whole reports that all Markdown of its folder is indexed, since it is no memory.
-	Whole bool
-	// Pending is the number of notes that wait for the owner, and Shard the database. Only Agents tells them.
-	Pending int
-	Shard   string
+	// Shard is its database. Only Agents tells it.
+	Shard string
 }
 
-const selectAgent = "SELECT agent, generation, epoch, owner, lease > clock_timestamp() AND owner <> '', whole FROM kioku.agents"
+const selectAgent = "SELECT agent, generation, epoch, owner, lease > clock_timestamp() AND owner <> '' FROM kioku.agents"
 
 func (a *Agent) fields() []any {
-	return []any{&a.Name, &a.Generation, &a.Epoch, &a.Owner, &a.Leased, &a.Whole}
+	return []any{&a.Name, &a.Generation, &a.Epoch, &a.Owner, &a.Leased}
 }
 
 // Agent returns the state of an agent. The error is memory.ErrNoAgent for one that the cluster does not have.
@@ -77,13 +74,13 @@ func (s *Store) Waiting(ctx context.Context, agent string) (n int, since time.Ti
 
 // Own makes a node the owner of an agent, which is made if it is missing, and returns the epoch in which it is. The error is ErrFenced if
 // another node has it; force takes it from that one all the same.
-func (s *Store) Own(ctx context.Context, agent, node string, lease time.Duration, whole, force bool) (epoch int64, err error) {
+func (s *Store) Own(ctx context.Context, agent, node string, lease time.Duration, force bool) (epoch int64, err error) {
 	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO kioku.agents (agent) VALUES ($1) ON CONFLICT DO NOTHING", agent); err != nil {
 			return err
 		}
-		err := tx.QueryRow(ctx, `UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, whole = $5, lease = clock_timestamp() + $3
-			WHERE agent = $1 AND ($4 OR owner IN ('', $2) OR lease < clock_timestamp()) RETURNING epoch`, agent, node, lease, force, whole).Scan(&epoch)
+		err := tx.QueryRow(ctx, `UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, lease = clock_timestamp() + $3
+			WHERE agent = $1 AND ($4 OR owner IN ('', $2) OR lease < clock_timestamp()) RETURNING epoch`, agent, node, lease, force).Scan(&epoch)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrFenced
 		}

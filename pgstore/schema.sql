@@ -14,8 +14,7 @@ CREATE TABLE kioku.agents (
   generation bigint      NOT NULL DEFAULT 0,
   epoch      bigint      NOT NULL DEFAULT 0,           -- of the owner: incremented whenever somebody becomes it
   owner      text        NOT NULL DEFAULT '',          -- node that has the folder, '' if none
-  lease      timestamptz NOT NULL DEFAULT '-infinity', -- until when nobody else may become the owner
-  whole      boolean     NOT NULL DEFAULT false        -- all Markdown is indexed, since the folder is no memory
+  lease      timestamptz NOT NULL DEFAULT '-infinity'  -- until when nobody else may become the owner
 );
 
 -- files: the files of a folder that are indexed, or decide what is.

@@ -74,7 +74,7 @@ func change(t *testing.T, s *pgstore.Store, agent string, epoch int64, f func(ct
 // own makes a node the owner.
 func own(t *testing.T, s *pgstore.Store, agent, node string) int64 {
 	t.Helper()
-	epoch, err := s.Own(t.Context(), agent, node, time.Minute, false, false)
+	epoch, err := s.Own(t.Context(), agent, node, time.Minute, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestOneOwnerWrites(t *testing.T) {
 	t.Parallel()
 	s := open(t, "owner")
 	first := own(t, s, "main", "a")
-	if _, err := s.Own(t.Context(), "main", "b", time.Minute, false, false); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := s.Own(t.Context(), "main", "b", time.Minute, false); !errors.Is(err, pgstore.ErrFenced) {
 		t.Fatalf("a second owner: %v", err)
 	}
 	put := func(epoch int64, text string) error {
@@ -118,7 +118,7 @@ func TestOneOwnerWrites(t *testing.T) {
 	if err := put(first, "one"); err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.Own(t.Context(), "main", "b", time.Minute, false, true)
+	second, err := s.Own(t.Context(), "main", "b", time.Minute, true)
 	if err != nil || second != first+1 {
 		t.Fatalf("epoch %d, %v", second, err)
 	}

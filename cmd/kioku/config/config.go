@@ -54,6 +54,8 @@ type Config struct {
 	// TokenFile is the path of the tokens that may connect over TCP; empty for none.
 	TokenFile string
 	// Tokens is the content of a token file, instead of TokenFile; empty for none.
+	// Store has the addresses of the databases of a cluster, separated by commas; empty for none. NodeAddress is where other nodes reach this one.
+	Store, NodeAddress string
 	Tokens string
 	// TLS are the files of the daemon's certificate; empty for no TLS.
 	TLS server.TLSFiles

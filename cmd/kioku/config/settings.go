@@ -36,6 +36,8 @@ func (r *registry) daemon(c *Config) {
 	r.add(&c.Socket, "socket", pathType, "Unix socket of the daemon; unset means one in the state folder.")
 	r.add(&c.Listen, "listen", textType, "TCP address of the daemon; none disables TCP. An address beyond loopback needs tokenFile, tls.cert and tls.key.")
 	r.add(&c.TokenFile, "tokenFile", pathType, "File of the tokens, and of the names in certificates, that may connect over TCP.")
+	r.add(&c.Store, "store", secretType, "Addresses of the PostgreSQL databases of a cluster (postgres://user@host/database), separated by commas, or env:NAME or file:PATH. Unset means that this machine keeps all by itself.")
+	r.add(&c.NodeAddress, "cluster.address", textType, "Address at which the other nodes of the cluster reach this one, such as 10.0.0.7:7600; unset means listen.")
 	r.add(&c.Tokens, "tokens", secretType, "What a tokenFile contains, instead of one: for containers that get it in KIOKU_TOKENS, or by env:NAME.")
 	r.inFolder = true
 	r.add(&c.Location, "timezone", textType, "Time zone that decides which day a note belongs to, such as Asia/Tokyo; Local is the system's.")

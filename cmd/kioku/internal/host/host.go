@@ -73,6 +73,7 @@ type Host struct {
 	sidecars  []*sidecar.Sidecar
 	listeners []server.Listener
 	manager   manager
+	cluster   *cluster // nil for none
 }
 
 // Memory is one that a host has open.
@@ -113,11 +114,14 @@ func Open(ctx context.Context, opt Options) (_ *Host, err error) {
 		return nil, err
 	}
 	for _, p := range h.places {
-		m, err := h.openMemory(ctx, p, shared)
+		m, err := h.openMemory(ctx, p, shared, false)
 		if err != nil {
 			return nil, err
 		}
 		h.Memories = append(h.Memories, m)
+	}
+	if err := h.joinCluster(ctx, shared); err != nil {
+		return nil, err
 	}
 	return h, h.newServer()
 }
@@ -149,8 +153,8 @@ func (h *Host) shared() (*shared, error) {
 	return s, err
 }
 
-// openMemory opens the memory of a place.
-func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared) (*Memory, error) {
+// openMemory opens the memory of a place. That of a replica has its vectors from elsewhere.
+func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared, replica bool) (*Memory, error) {
 	base, err := h.opt.Council.ConfFor(h.opt.Conf, p.Agent)
 	if err != nil {
 		return nil, err
@@ -169,6 +173,7 @@ func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared) (*Memo
 		return nil, err
 	}
 	opt.Mode, opt.Vectors, opt.LockWait, opt.Daemon, opt.Socket = h.opt.Mode, s.engine.Vectors, s.engine.LockWait, s.engine.Daemon, s.engine.Socket
+	opt.GivenVectors = replica
 	opt.Search.Admit, opt.Search.Reranker = s.engine.Search.Admit, s.engine.Search.Reranker
 	if m.Memory, err = kioku.Open(ctx, opt); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", p.Agent, err)
@@ -214,6 +219,9 @@ func (h *Host) newServer() (err error) {
 		if m := h.observed.metrics; m != nil {
 			m.Council(c.Settings.Agent, h.Council)
 		}
+	}
+	if h.cluster != nil {
+		opt.Cluster = h.cluster
 	}
 	h.observed.observe(&opt)
 	h.Server, err = server.New(opt)
@@ -271,6 +279,9 @@ func (h *Host) Run(ctx context.Context) error {
 	if h.Council != nil {
 		group.Go(func() error { return h.Council.Run(ctx) })
 	}
+	if h.cluster != nil {
+		group.Go(func() error { return h.cluster.run(ctx) })
+	}
 	return group.Wait()
 }
 
@@ -311,6 +322,9 @@ func (h *Host) Close() error {
 		var errs []error
 		if h.Council != nil {
 			errs = append(errs, h.Council.Close())
+		}
+		if h.cluster != nil {
+			h.cluster.close()
 		}
 		for _, m := range h.Memories {
 			errs = append(errs, m.Close())

@@ -12,36 +12,43 @@ import (
 	"slices"
 	"strings"
 
+	"kioku"
+	"kioku/cmd/kioku/config"
 	"kioku/embed"
-	"kioku/internal/files"
-	"kioku/memory"
+	"kioku/internal/text"
 	"kioku/note/forgotten"
 	"kioku/pgstore"
 	"kioku/vectors"
 )
 
-// sharedFiles returns the paths of the files of a folder that a cluster shares: those that the index has of it, and those that decide what is
-// indexed, hidden and derived.
-func sharedFiles(ctx context.Context, m *Memory) ([]string, error) {
-	var paths []string
-	for q := (memory.FileQuery{IncludeSkipped: true, Limit: 1000}); ; {
-		list, err := m.Files(ctx, q)
-		if err != nil {
-			return nil, err
+// sharedFiles returns the files of a folder that a cluster shares: its Markdown, also what the index leaves out, claw0's daily logs, and what decides
+// what is indexed, hidden and derived. Folders that are hidden, and node_modules, are left out.
+func sharedFiles(root *os.Root) (all map[string]fs.FileInfo, err error) {
+	all = map[string]fs.FileInfo{}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
 		}
-		for _, f := range list.Files {
-			if filepath.IsLocal(f.Path) && f.Source == memory.SourceMemory {
-				paths = append(paths, f.Path)
+		if text.MarkdownExtension(d.Name()) != "" || slices.Contains(deciding, name) || strings.HasPrefix(name, "memory/daily/") {
+			info, err := d.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // it went meanwhile
 			}
+			all[name] = info
+			return err
 		}
-		if q.After = list.Next; q.After == "" {
-			return append(paths, deciding...), nil
-		}
-	}
+		return nil
+	})
+	return all, err
 }
 
-// deciding are the files that decide what is indexed, hidden and derived.
-var deciding = []string{forgotten.File, ".kioku.yaml", ".gitignore", "derived/decisions.md"}
+// deciding are the files that decide what is indexed and hidden.
+var deciding = []string{forgotten.File, config.FolderFile, ".gitignore"}
 
 // mirror is a copy of an agent's folder as the cluster has it, with the notes in it that wait for the owner.
 type mirror struct {
@@ -62,8 +69,8 @@ type mirrorState struct {
 // openMirror returns the mirror in a folder, which is made if it is missing.
 func openMirror(dir, record string) (*mirror, error) {
 	m := &mirror{dir: dir, record: record}
-	text, err := os.ReadFile(record)
-	if err == nil && json.Unmarshal(text, &m.mirrorState) != nil {
+	data, err := os.ReadFile(record)
+	if err == nil && json.Unmarshal(data, &m.mirrorState) != nil {
 		m.mirrorState = mirrorState{} // it is read anew
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -75,11 +82,11 @@ func openMirror(dir, record string) (*mirror, error) {
 // save records how far the mirror is, once the index has it too.
 func (m *mirror) save(generation int64, added []string) error {
 	m.Generation, m.Added = generation, added
-	text, err := json.Marshal(m.mirrorState)
+	data, err := json.Marshal(m.mirrorState)
 	if err != nil {
 		return err
 	}
-	return files.WriteFile(m.record, text, 0o600)
+	return os.WriteFile(m.record, data, 0o600)
 }
 
 // put writes a file of the cluster into the mirror, unless it has it.
@@ -100,7 +107,7 @@ func (m *mirror) put(f pgstore.File) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	if err := files.WriteFile(name, f.Data, 0o600); err != nil {
+	if err := os.WriteFile(name, f.Data, 0o600); err != nil {
 		return err
 	}
 	return os.Chtimes(name, f.ModTime, f.ModTime)
@@ -150,7 +157,7 @@ func (m *mirror) follow(ctx context.Context, store *pgstore.Store, of *Memory) e
 			added = append(added, a.Path)
 		}
 	}
-	if _, err := of.Sync(ctx, memory.NoEmbedding, nil); err != nil {
+	if _, err := of.Sync(ctx, kioku.SyncOptions{}, nil); err != nil {
 		return err
 	}
 	return m.save(generation, added)

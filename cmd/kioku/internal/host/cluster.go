@@ -1,0 +1,604 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kioku"
+	"kioku/cmd/kioku/config"
+	"kioku/memory"
+	"kioku/note"
+	"kioku/pgstore"
+	"kioku/server"
+	"kioku/vectors"
+)
+
+const (
+	// leaseTime is how long nobody else may take an agent whose owner is not heard of. It is renewed three times as often.
+	leaseTime = 30 * time.Second
+	// replicaIdle is how long the memory of an agent of another node stays open after its last call.
+	replicaIdle = 10 * time.Minute
+	// pushTime is how long bringing the store in step with a folder may take, and pushBytes how much of it is sent at a time.
+	pushTime, pushBytes = 5 * time.Minute, 8 << 20
+	// awayFor is how long such a memory answers after the store was last reached.
+	awayFor = 10 * time.Minute
+)
+
+// cluster shares the memories of a host with other nodes by a store in PostgreSQL, and has those of the agents of other nodes.
+type cluster struct {
+	store *pgstore.Store
+	node  pgstore.Node
+	dir   string // of the mirrors
+	open  func(ctx context.Context, agent, workspace string) (*Memory, error)
+	now   func() time.Time
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	owned    map[string]*owned
+	replicas map[string]*replica
+}
+
+// nodeName returns the name of the node that keeps its state in a folder.
+func nodeName(state string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	sum := sha256.Sum256([]byte(state))
+	return host + "-" + hex.EncodeToString(sum[:4])
+}
+
+// OpenStore opens the databases that the settings name; nil if they name none.
+func OpenStore(ctx context.Context, conf *config.Config, log *slog.Logger) (*pgstore.Store, error) {
+	if conf.Store == "" {
+		return nil, nil
+	}
+	var addresses []string
+	for address := range strings.SplitSeq(conf.Store, ",") {
+		addresses = append(addresses, strings.TrimSpace(address))
+	}
+	return pgstore.Open(ctx, addresses, pgstore.Options{Log: log})
+}
+
+// joinCluster makes a daemon a node of the cluster that its settings name.
+func (h *Host) joinCluster(ctx context.Context, s *shared) error {
+	if !h.opt.Daemon || h.opt.Conf.Store == "" {
+		return nil
+	}
+	store, err := OpenStore(ctx, h.opt.Conf, h.opt.Log)
+	if err != nil {
+		return err
+	}
+	state, err := h.opt.Conf.StateDir()
+	if err != nil {
+		store.Close()
+		return err
+	}
+	h.cluster = &cluster{
+		store: store, dir: filepath.Join(state, "cluster"), now: ClockOf(h.opt.Conf), log: h.opt.Log, owned: map[string]*owned{}, replicas: map[string]*replica{},
+		node: pgstore.Node{Name: nodeName(state), Address: cmp.Or(h.opt.Conf.NodeAddress, h.opt.Conf.Listen), Secret: rand.Text(), Version: h.opt.Version},
+		open: func(ctx context.Context, agent, workspace string) (*Memory, error) {
+			return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true)
+		},
+	}
+	for _, m := range h.Memories {
+		h.cluster.share(m)
+	}
+	return nil
+}
+
+// owned is an agent whose folder this host has.
+type owned struct {
+	server.Memory // as callers have it without a cluster
+	c             *cluster
+	m             *Memory
+	wake          chan struct{}
+
+	mu    sync.Mutex // held while it writes or pushes
+	epoch int64      // in which this node is the owner; 0 if it is not
+	sums  map[string]stampedSum
+	sent  int64 // the last vector that the store has
+}
+
+// stampedSum is the hash of a file that was read with a size and time.
+type stampedSum struct {
+	size     int64
+	modified time.Time
+	sum      [sha256.Size]byte
+}
+
+// share makes the memory of a place one that the cluster shares.
+func (c *cluster) share(m *Memory) {
+	o := &owned{Memory: m.served, c: c, m: m, wake: make(chan struct{}, 1), sums: map[string]stampedSum{}}
+	c.owned[m.Agent()] = o
+	m.served = o
+}
+
+// run keeps the cluster and the host in step until ctx ends.
+func (c *cluster) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, o := range c.owned {
+		group.Go(func() error { return o.run(ctx) })
+	}
+	group.Go(func() error { // notices are hints: what is missed is seen at the next look
+		for ctx.Err() == nil {
+			if err := c.store.Listen(ctx, c.changed); ctx.Err() == nil {
+				c.log.Warn("cannot listen to the store", "err", err)
+				wait(ctx, time.Second)
+			}
+		}
+		return ctx.Err()
+	})
+	group.Go(func() error {
+		for ctx.Err() == nil {
+			if err := c.store.Join(ctx, c.node); err != nil && ctx.Err() == nil {
+				c.log.Warn("the store does not know this node", "err", err)
+			}
+			c.closeIdle()
+			wait(ctx, leaseTime/3)
+		}
+		return ctx.Err()
+	})
+	return group.Wait()
+}
+
+// wait waits for a time, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// changed wakes the owner of an agent that somebody has changed.
+func (c *cluster) changed(agent string) {
+	if o := c.owned[agent]; o != nil {
+		select {
+		case o.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// run keeps this node the owner, and the store in step with the folder.
+func (o *owned) run(ctx context.Context) error {
+	tick := time.NewTicker(leaseTime / 3)
+	defer tick.Stop()
+	events := o.m.Subscribe(ctx)
+	told := ""
+	for ctx.Err() == nil {
+		err := o.push(ctx)
+		if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != told {
+			o.c.log.Warn("the store is not in step with the folder", "agent", o.m.Agent(), "err", err)
+			told = text
+		}
+		if err == nil {
+			told = ""
+		}
+		select {
+		case <-tick.C:
+			o.mu.Lock()
+			if o.epoch != 0 {
+				if err := o.c.store.Renew(ctx, o.m.Agent(), o.epoch, leaseTime); errors.Is(err, pgstore.ErrFenced) {
+					o.epoch = 0
+				}
+			}
+			o.mu.Unlock()
+		case _, ok := <-events:
+			if !ok {
+				events = o.m.Subscribe(ctx)
+			}
+		case <-o.wake:
+		case <-ctx.Done():
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.epoch != 0 {
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer done()
+		_ = o.c.store.Release(ctx, o.m.Agent(), o.epoch) // else the lease ends by itself
+	}
+	return ctx.Err()
+}
+
+// change commits what f does to the folder, and then what of the folder the store lacks. With paths only these are looked at.
+func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths []string, err error)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.own(ctx); err != nil {
+		return err
+	}
+	sent := o.sent
+	_, err := o.c.store.Change(ctx, o.m.Agent(), o.epoch, func(ctx context.Context, c *pgstore.Change) error {
+		list, err := c.Waiting(ctx)
+		if err != nil {
+			return err
+		}
+		var added []string
+		for _, w := range list {
+			n := w.Note
+			n.At = w.Time
+			a, err := o.m.Append(ctx, n)
+			if _, bad := errors.AsType[*memory.InputError](err); bad {
+				o.c.log.Error("a note of another node is refused", "agent", o.m.Agent(), "err", err)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			added = append(added, a.Path)
+		}
+		paths, err := f(ctx)
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 {
+			if err := c.Written(ctx, list[len(list)-1].Generation); err != nil {
+				return err
+			}
+		}
+		if paths == nil {
+			if sent, err = o.pushVectors(ctx, c); err != nil {
+				return err
+			}
+		}
+		return o.pushFiles(ctx, c, paths, added)
+	})
+	if errors.Is(err, pgstore.ErrFenced) {
+		o.epoch = 0
+	}
+	if err == nil {
+		o.sent = sent
+	}
+	return err
+}
+
+// push brings the store in step with the folder. All of a large folder takes longer than a call.
+func (o *owned) push(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pushTime)
+	defer cancel()
+	return o.change(ctx, func(context.Context) ([]string, error) { return nil, nil })
+}
+
+// own makes this node the owner, if it is not.
+func (o *owned) own(ctx context.Context) (err error) {
+	if o.epoch == 0 {
+		o.epoch, err = o.c.store.Own(ctx, o.m.Agent(), o.c.node.Name, leaseTime, false)
+	}
+	return err
+}
+
+// pushFiles puts those files of the folder into a commit that the store lacks: some, or all.
+func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []string) error {
+	root, err := os.OpenRoot(o.m.Workspace())
+	if err != nil {
+		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
+	}
+	defer root.Close()
+	stored, err := c.Sums(ctx)
+	if err != nil {
+		return err
+	}
+	found := map[string]fs.FileInfo{}
+	if some == nil {
+		found, err = sharedFiles(root)
+	} else {
+		for _, p := range slices.Concat(some, added) {
+			if found[p], err = root.Stat(filepath.FromSlash(p)); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
+	}
+	var put []pgstore.File
+	bytes := 0
+	for _, p := range slices.Sorted(maps.Keys(found)) {
+		info, known := found[p], o.sums[p]
+		if known.size == info.Size() && known.modified.Equal(info.ModTime()) && known.sum == stored[p] {
+			continue
+		}
+		data, err := root.ReadFile(filepath.FromSlash(p))
+		if err != nil {
+			continue // it went, or cannot be read now: the next push looks again
+		}
+		o.sums[p] = stampedSum{info.Size(), info.ModTime(), sha256.Sum256(data)}
+		if o.sums[p].sum == stored[p] {
+			continue
+		}
+		put = append(put, pgstore.File{Path: p, ModTime: info.ModTime(), Data: append([]byte{}, data...)})
+		if bytes += len(data); bytes > pushBytes {
+			if err := c.Put(ctx, put...); err != nil {
+				return err
+			}
+			put, bytes = nil, 0
+		}
+	}
+	for p := range stored {
+		if found[p] == nil && some == nil {
+			put = append(put, pgstore.File{Path: p, ModTime: o.c.now()})
+		}
+	}
+	return c.Put(ctx, put...)
+}
+
+// pushVectors puts the vectors into a commit that were paid for since the last one.
+func (o *owned) pushVectors(ctx context.Context, c *pgstore.Change) (sent int64, err error) {
+	sent = o.sent
+	var list []pgstore.Vector
+	err = o.m.VectorRows(ctx, o.sent, func(r vectors.Row) error {
+		space, err := json.Marshal(spaceJSON(r.Space))
+		list = append(list, pgstore.Vector{Space: string(space), Kind: string(r.Kind), SHA256: slices.Clone(r.Hash[:]), Vector: slices.Clone(r.Vector)})
+		if sent = r.ID; err == nil && len(list) == vectorsAtOnce {
+			err = c.PutVectors(ctx, list)
+			list = nil
+		}
+		return err
+	})
+	return sent, errors.Join(err, c.PutVectors(ctx, list))
+}
+
+// writing commits a change of the folder by one of its operations.
+func writing[T any](ctx context.Context, o *owned, f func(ctx context.Context) (T, error)) (out T, err error) {
+	err = o.change(ctx, func(ctx context.Context) (paths []string, err error) {
+		out, err = f(ctx)
+		return nil, err
+	})
+	return out, err
+}
+
+// Append adds a note. It is acknowledged when the store has it.
+func (o *owned) Append(ctx context.Context, n memory.Note) (a memory.Appended, err error) {
+	err = o.change(ctx, func(ctx context.Context) ([]string, error) {
+		a, err = o.Memory.Append(ctx, n)
+		return []string{a.Path}, err
+	})
+	return a, err
+}
+
+// Update and the following operations of a memory are acknowledged when the store has them.
+func (o *owned) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
+	return writing(ctx, o, func(ctx context.Context) (memory.Updated, error) { return o.Memory.Update(ctx, u) })
+}
+
+// Undo implements server.Memory.
+func (o *owned) Undo(ctx context.Context, revision string) (memory.Updated, error) {
+	return writing(ctx, o, func(ctx context.Context) (memory.Updated, error) { return o.Memory.Undo(ctx, revision) })
+}
+
+// Forget implements server.Memory.
+func (o *owned) Forget(ctx context.Context, r memory.Forget) (memory.Forgotten, error) {
+	if r.Undo == "" && len(r.Places) == 0 {
+		return o.Memory.Forget(ctx, r) // it only looks
+	}
+	return writing(ctx, o, func(ctx context.Context) (memory.Forgotten, error) { return o.Memory.Forget(ctx, r) })
+}
+
+// Tidy implements server.Memory.
+func (o *owned) Tidy(ctx context.Context, accept []string) (memory.Tidied, error) {
+	if len(accept) == 0 {
+		return o.Memory.Tidy(ctx, accept)
+	}
+	return writing(ctx, o, func(ctx context.Context) (memory.Tidied, error) { return o.Memory.Tidy(ctx, accept) })
+}
+
+// UndoWrites implements server.Memory.
+func (o *owned) UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.UndoneWrites, error) {
+	return writing(ctx, o, func(ctx context.Context) (memory.UndoneWrites, error) { return o.Memory.UndoWrites(ctx, u) })
+}
+
+// replica is the memory of an agent of another node: a mirror of its folder and an index of that.
+type replica struct {
+	server.Memory
+	c      *cluster
+	agent  string
+	mu     sync.Mutex // held while it follows the store
+	m      *Memory
+	mirror *mirror
+	seen   time.Time // when the store was last reached
+	used   time.Time // guarded by the cluster
+}
+
+// Agents implements server.Cluster.
+func (c *cluster) Agents(ctx context.Context) (names []string, err error) {
+	all, err := c.store.Agents(ctx)
+	for _, a := range all {
+		names = append(names, a.Name)
+	}
+	return names, err
+}
+
+// Memory implements server.Cluster: it returns the memory of an agent of another node, as the store has it now.
+func (c *cluster) Memory(ctx context.Context, agent string) (server.Memory, server.Deriver, error) {
+	c.mu.Lock()
+	r := c.replicas[agent]
+	if r == nil {
+		r = &replica{c: c, agent: agent}
+		c.replicas[agent] = r
+	}
+	r.used = c.now()
+	c.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.follow(ctx); err != nil {
+		return nil, nil, err
+	}
+	return r, nil, nil
+}
+
+// follow opens a replica, and brings it to the last generation. If the store is away, it stays as it is for some time.
+func (r *replica) follow(ctx context.Context) error {
+	a, err := r.c.store.Agent(ctx, r.agent)
+	switch {
+	case errors.Is(err, memory.ErrUnreachable) && r.m != nil && r.c.now().Sub(r.seen) < awayFor:
+		return nil
+	case err != nil:
+		return err
+	}
+	if r.m == nil {
+		dir := filepath.Join(r.c.dir, r.agent)
+		if r.mirror, err = openMirror(dir, dir+".json"); err != nil {
+			return err
+		}
+		m, err := r.c.open(ctx, r.agent, dir)
+		if err != nil {
+			return err
+		}
+		r.m, r.Memory = m, m.served
+	}
+	if a.Generation != r.mirror.Generation {
+		err = r.mirror.follow(ctx, r.c.store, r.m)
+	}
+	if err == nil {
+		r.seen = r.c.now()
+	}
+	return err
+}
+
+// closeIdle closes replicas that nobody uses.
+func (c *cluster) closeIdle() {
+	c.mu.Lock()
+	var idle []*replica
+	for agent, r := range c.replicas {
+		if c.now().Sub(r.used) > replicaIdle {
+			idle = append(idle, r)
+			delete(c.replicas, agent)
+		}
+	}
+	c.mu.Unlock()
+	for _, r := range idle {
+		r.close()
+	}
+}
+
+func (r *replica) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.m != nil {
+		if err := r.m.Close(); err != nil {
+			r.c.log.Warn("cannot close a memory of another node", "agent", r.agent, "err", err)
+		}
+		r.m, r.Memory = nil, nil
+	}
+}
+
+// close closes what the cluster has open.
+func (c *cluster) close() {
+	c.mu.Lock()
+	replicas := slices.Collect(maps.Values(c.replicas))
+	c.mu.Unlock()
+	for _, r := range replicas {
+		r.close()
+	}
+	ctx, done := context.WithTimeout(context.Background(), time.Second)
+	defer done()
+	_ = c.store.Leave(ctx, c.node.Name) // else it is forgotten after a day
+	c.store.Close()
+}
+
+// errNothingNew ends a commit that has nothing to add.
+var errNothingNew = errors.New("nothing new")
+
+// Append adds a note to the outbox of the owner. It is acknowledged when the store has it, and found from then on by every node.
+func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n.Key, n.At = cmp.Or(n.Key, "note-"+rand.Text()), r.c.now()
+	n, secrets := note.Redacted(n)
+	generation, err := r.c.store.Change(ctx, r.agent, 0, func(ctx context.Context, c *pgstore.Change) error {
+		if c.Agent.Generation != r.mirror.Generation {
+			if err := r.mirror.follow(ctx, r.c.store, r.m); err != nil {
+				return err
+			}
+		}
+		if a, err = r.Memory.Append(ctx, n); err == nil && (a.Deduplicated || a.Path == "") {
+			err = errNothingNew
+		}
+		if err != nil {
+			return err
+		}
+		return c.Wait(ctx, n, n.At)
+	})
+	switch {
+	case errors.Is(err, errNothingNew):
+		return a, nil
+	case err != nil:
+		if a.Path != "" { // the mirror has what the store may not have
+			err = errors.Join(err, r.mirror.save(r.mirror.Generation-1, append(r.mirror.Added, a.Path)))
+		}
+		return memory.Appended{}, err
+	}
+	if _, err := r.m.Sync(ctx, kioku.SyncOptions{}, nil); err != nil {
+		r.c.log.Warn("a note is not found yet", "agent", r.agent, "err", err)
+	}
+	a.Secrets = secrets
+	return a, r.mirror.save(generation, append(r.mirror.Added, a.Path))
+}
+
+// errOwnerAway is why something is not possible that only the node with the folder can do.
+func (r *replica) ownerAway() error {
+	return fmt.Errorf("%w: owner_away: only the node that has the folder of agent %s can do this", memory.ErrUnreachable, r.agent)
+}
+
+// Update and what else changes notes is for the node with the folder.
+func (r *replica) Update(context.Context, memory.Update) (memory.Updated, error) {
+	return memory.Updated{}, r.ownerAway()
+}
+
+// Undo implements server.Memory.
+func (r *replica) Undo(context.Context, string) (memory.Updated, error) {
+	return memory.Updated{}, r.ownerAway()
+}
+
+// Forget implements server.Memory.
+func (r *replica) Forget(ctx context.Context, f memory.Forget) (memory.Forgotten, error) {
+	return memory.Forgotten{}, r.ownerAway()
+}
+
+// Tidy implements server.Memory.
+func (r *replica) Tidy(context.Context, []string) (memory.Tidied, error) {
+	return memory.Tidied{}, r.ownerAway()
+}
+
+// UndoWrites implements server.Memory.
+func (r *replica) UndoWrites(context.Context, memory.UndoWrites) (memory.UndoneWrites, error) {
+	return memory.UndoneWrites{}, r.ownerAway()
+}
+
+// Adopt writes the folder of an agent as the store has it into a new folder, and makes a node the owner of it. The notes that wait come when the node
+// serves it. The error is pgstore.ErrFenced if the owner is still there; force takes the agent from it all the same.
+func Adopt(ctx context.Context, store *pgstore.Store, agent, dir, node string, force bool) error {
+	if _, err := store.Agent(ctx, agent); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return &memory.InputError{Field: "folder", Problem: dir + " has files already; name a new one"}
+	}
+	if _, err := store.Own(ctx, agent, node, leaseTime, force); err != nil {
+		return err
+	}
+	m := &mirror{dir: dir}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return store.Since(ctx, agent, 0, func(ctx context.Context, r pgstore.Reading) error { return r.Files(ctx, m.put) })
+}

@@ -1,0 +1,299 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku"
+	"kioku/memory"
+	"kioku/pgstore"
+	"kioku/pgstore/pgtest"
+	"kioku/server"
+)
+
+// noon is the time of the nodes, after the last note of the example.
+var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+
+// testNode returns a node of the cluster in a database.
+func testNode(t *testing.T, address, name string) *cluster {
+	t.Helper()
+	store, err := pgstore.Open(t.Context(), []string{address}, pgstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := t.TempDir()
+	c := &cluster{store: store, node: pgstore.Node{Name: name}, dir: filepath.Join(state, "cluster"), now: func() time.Time { return noon },
+		log: slog.New(slog.DiscardHandler), owned: map[string]*owned{}, replicas: map[string]*replica{}}
+	c.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
+		return testMemory(t, agent, workspace, state, true), nil
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+// testMemory opens a memory as a host does.
+func testMemory(t *testing.T, agent, workspace, state string, given bool) *Memory {
+	t.Helper()
+	m, err := kioku.Open(t.Context(), kioku.Options{Agent: agent, Workspace: workspace, StateDir: state, GivenVectors: given, Now: func() time.Time { return noon }, Location: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return &Memory{Memory: m, served: m}
+}
+
+// testOwner has a node own an agent whose folder is a copy of another one.
+func testOwner(t *testing.T, c *cluster, agent, folder string) *owned {
+	t.Helper()
+	ws := t.TempDir()
+	if err := os.CopyFS(ws, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	m := testMemory(t, agent, ws, t.TempDir(), false)
+	if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.share(m)
+	o := c.owned[agent]
+	if err := o.push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// at returns the memory of an agent at a node.
+func at(t *testing.T, c *cluster, agent string) server.Memory {
+	t.Helper()
+	m, _, err := c.Memory(t.Context(), agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// hits returns what a search shows.
+func hits(t *testing.T, m server.Memory, query string) (all []memory.Hit) {
+	t.Helper()
+	a, err := m.Search(t.Context(), memory.Query{Text: query})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range a.Hits {
+		h.Trace = nil
+		all = append(all, h)
+	}
+	return all
+}
+
+const example = "../../../../examples/workspace"
+
+// Every node answers for every agent, with the hits, scores and lines of the owner; a note that one of them takes is found by all at once, and
+// the owner writes it into the folder once.
+func TestClusterAnswersOnEveryNode(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("answers")
+	a, b, c := testNode(t, address, "a"), testNode(t, address, "b"), testNode(t, address, "c")
+	o := testOwner(t, a, "main", example)
+	for _, query := range []string{"Which database does the v2 ledger use?", "旅行の手配", "who decides about the budget?", "what happened on 2026-01-15?", "Trieste"} {
+		want := hits(t, o, query)
+		for _, node := range []*cluster{b, c} {
+			if diff := cmp.Diff(want, hits(t, at(t, node, "main"), query)); diff != "" || len(want) == 0 {
+				t.Errorf("%s at %s:\n%s", query, node.node.Name, diff)
+			}
+		}
+	}
+	added, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "The ferry to Naoshima leaves from Uno port.", Category: "fact"})
+	if err != nil || added.Path != "memory/2026-03-03.md" {
+		t.Fatalf("%+v, %v", added, err)
+	}
+	if _, err := at(t, c, "main").Append(t.Context(), memory.Note{Text: "The gallery on Naoshima is closed on Mondays."}); err != nil {
+		t.Fatal(err)
+	}
+	const query = "from where does the ferry to Naoshima leave?"
+	for _, node := range []*cluster{b, c} {
+		if got := hits(t, at(t, node, "main"), query); len(got) == 0 || !strings.Contains(got[0].Snippet, "Uno port") {
+			t.Errorf("%s: %+v", node.node.Name, got)
+		}
+	}
+	text := filepath.Join(o.Workspace(), added.Path)
+	if have, err := os.ReadFile(text); err == nil {
+		t.Fatalf("the owner has it already: %s", have)
+	}
+	for range 3 { // once, however often
+		if err := o.push(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(text)
+	if err != nil || strings.Count(string(have), "Uno port") != 1 || strings.Count(string(have), "closed on Mondays") != 1 {
+		t.Errorf("%s, %v", have, err)
+	}
+	if n, _, err := a.store.Waiting(t.Context(), "main"); n != 0 || err != nil {
+		t.Errorf("%d notes wait, %v", n, err)
+	}
+	for _, node := range []*cluster{b, c} {
+		at(t, node, "main")
+		sameFiles(t, o.Workspace(), filepath.Join(node.dir, "main"))
+	}
+}
+
+// sameFiles compares the Markdown of two folders.
+func sameFiles(t *testing.T, want, got string) {
+	t.Helper()
+	read := func(dir string) map[string]string {
+		all := map[string]string{}
+		_ = filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(name, ".md") {
+				text, _ := os.ReadFile(name)
+				rel, _ := filepath.Rel(dir, name)
+				all[rel] = string(text)
+			}
+			return nil
+		})
+		return all
+	}
+	if diff := cmp.Diff(read(want), read(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is edited, removed and forgotten in the folder is so at every node.
+func TestClusterFollowsTheFolder(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("follows")
+	a, b := testNode(t, address, "a"), testNode(t, address, "b")
+	o := testOwner(t, a, "main", example)
+	at(t, b, "main")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(o.Workspace(), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("memory/2026-03-02.md", "# 2026-03-02\n\n## 09:00 - fact\n\nThe heron nests by the weir.\n\nThe gate code is 4711.\n")
+	if err := os.Remove(filepath.Join(o.Workspace(), "memory/2026-01-15.md")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	found, err := o.Forget(t.Context(), memory.Forget{Text: "The gate code is 4711."})
+	if err != nil || len(found.Places) == 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if _, err := o.Forget(t.Context(), memory.Forget{Places: []string{found.Places[0].Place}}); err != nil {
+		t.Fatal(err)
+	}
+	m := at(t, b, "main")
+	if got := hits(t, m, "where does the heron nest?"); len(got) == 0 || !strings.Contains(got[0].Snippet, "weir") {
+		t.Errorf("%+v", got)
+	}
+	sameFiles(t, o.Workspace(), filepath.Join(b.dir, "main"))
+	if a, err := m.Append(t.Context(), memory.Note{Text: "Use 4711 for the gate.", Source: memory.NoteFromAgent}); err != nil || a.Forgotten == "" {
+		t.Errorf("a node stores what was forgotten: %+v, %v", a, err)
+	}
+	if _, err := m.Update(t.Context(), memory.Update{OldText: "a", NewText: "b"}); !errors.Is(err, memory.ErrUnreachable) {
+		t.Errorf("a node without the folder updates it: %v", err)
+	}
+}
+
+// A node whose agent was adopted by another one writes nothing any more; the folder is there with all that was acknowledged.
+func TestClusterFencesTheFormerOwner(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("fences")
+	a, b, c := testNode(t, address, "a"), testNode(t, address, "b"), testNode(t, address, "c")
+	first := testOwner(t, a, "main", example)
+	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "Acknowledged before the owner was lost.", Key: "k1"}); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "adopted")
+	if err := Adopt(t.Context(), c.store, "main", dir, c.node.Name, false); !errors.Is(err, pgstore.ErrFenced) {
+		t.Fatalf("adopted from an owner that is there: %v", err)
+	}
+	if err := Adopt(t.Context(), c.store, "main", dir, c.node.Name, true); err != nil {
+		t.Fatal(err)
+	}
+	m := testMemory(t, "main", dir, t.TempDir(), false)
+	if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.share(m)
+	second := c.owned["main"]
+	if err := second.push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Append(t.Context(), memory.Note{Text: "Too late."}); !errors.Is(err, pgstore.ErrFenced) {
+		t.Errorf("the former owner writes: %v", err)
+	}
+	for i := range 2 {
+		if _, err := second.Append(t.Context(), memory.Note{Text: fmt.Sprintf("After the adoption, %d.", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at(t, b, "main")
+	sameFiles(t, dir, filepath.Join(b.dir, "main"))
+	day, err := os.ReadFile(filepath.Join(dir, "memory/2026-03-03.md"))
+	if err != nil || strings.Count(string(day), "Acknowledged before") != 1 || !strings.Contains(string(day), "After the adoption, 1.") || strings.Contains(string(day), "Too late") {
+		t.Errorf("%s, %v", day, err)
+	}
+}
+
+// Nodes and writers of many notes at once: all that was acknowledged is in the folder, once.
+func TestClusterLosesNoNote(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("notes")
+	a := testNode(t, address, "a")
+	o := testOwner(t, a, "main", example)
+	var acknowledged []string
+	results := make(chan string)
+	const writers, notes = 3, 8
+	for w := range writers {
+		node := testNode(t, address, fmt.Sprint("node", w))
+		go func() {
+			for i := range notes {
+				text := fmt.Sprintf("Note %d of writer %d is about the %d. lock.", i, w, 100*w+i)
+				m, _, err := node.Memory(context.Background(), "main")
+				if err == nil {
+					_, err = m.Append(context.Background(), memory.Note{Text: text})
+				}
+				if err != nil {
+					text = ""
+				}
+				results <- text
+			}
+		}()
+	}
+	for range writers * notes {
+		if text := <-results; text != "" {
+			acknowledged = append(acknowledged, text)
+		}
+		if len(acknowledged)%5 == 0 {
+			if err := o.push(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := o.push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	day, err := os.ReadFile(filepath.Join(o.Workspace(), "memory/2026-03-03.md"))
+	if err != nil || len(acknowledged) != writers*notes {
+		t.Fatalf("%d acknowledged, %v", len(acknowledged), err)
+	}
+	slices.Sort(acknowledged)
+	for _, text := range acknowledged {
+		if n := strings.Count(string(day), text); n != 1 {
+			t.Errorf("%q is there %d times", text, n)
+		}
+	}
+}

@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models keystroke demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients test-cluster soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models keystroke demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -171,6 +171,12 @@ test-models:
 test-clients:
 	@test -n '$(KIOKU_CLIENTS)' || { echo 'name the folder of the clients: make test-clients KIOKU_CLIENTS=DIR'; exit 1; }
 	KIOKU_CLIENTS='$(abspath $(KIOKU_CLIENTS))' $(GO) test -tags '$(TAGS)' -count 1 -v -run TestClients ./cmd/kioku
+
+## test-cluster: what several nodes share by PostgreSQL, whose programs are in the folder KIOKU_POSTGRES; .ci/postgres installs them
+test-cluster:
+	@test -n '$(KIOKU_POSTGRES)' || { echo 'name the folder of initdb and postgres: make test-cluster KIOKU_POSTGRES=DIR'; exit 1; }
+	KIOKU_POSTGRES='$(KIOKU_POSTGRES)' $(GO) test -tags '$(TAGS)' -count 1 ./pgstore
+	KIOKU_POSTGRES='$(KIOKU_POSTGRES)' $(GO) test -tags '$(TAGS)' -count 1 -run Cluster ./cmd/kioku/internal/host ./cmd/kioku
 
 ## soak: the attacks, and the tests that repeat something for long (kills, damaged pages, growth) in full; -count 1, because go test
 ## would hash the millions of files that they open, to know when the result may be repeated

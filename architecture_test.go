@@ -56,6 +56,8 @@ var mayImport = map[string]string{
 	"vectors":                "memory chunker embed internal",
 	"store":                  "memory chunker embed indexer vectors atlas search search/analysis search/dates store/checksumvfs store/slab internal/text internal/buildflags",
 	"history":                "memory chunker internal",
+	"pgstore":                "memory",
+	"pgstore/pgtest":         "",
 	"note":                   "memory chunker search/analysis note/forgotten internal",
 	"note/forgotten":         "search/analysis internal/files internal/text",
 	".":                      "memory history note note/forgotten search/analysis derive/store vectors chunker embed indexer search store store/slab internal atlas",

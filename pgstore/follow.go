@@ -11,6 +11,7 @@ import (
 
 // Reading is what has changed of an agent since a generation, in one state of the database.
 type Reading struct {
+	// Agent is its state then.
 	Agent Agent
 
 	tx    pgx.Tx
@@ -53,7 +54,9 @@ func (r Reading) files(ctx context.Context, each func(File) error, where string,
 }
 
 // Waiting returns all notes that wait for the owner, in their order.
-func (r Reading) Waiting(ctx context.Context) ([]Waiting, error) { return waiting(ctx, r.tx, r.Agent.Name) }
+func (r Reading) Waiting(ctx context.Context) ([]Waiting, error) {
+	return waiting(ctx, r.tx, r.Agent.Name)
+}
 
 // Vectors calls each with the vectors that are new. It does not keep them.
 func (r Reading) Vectors(ctx context.Context, each func(Vector) error) error {
@@ -105,6 +108,7 @@ func (sh *shard) listen(ctx context.Context, changed func(agent string)) error {
 
 // Node is a process of the cluster.
 type Node struct {
+	// Name of the node, Address and Secret by which others reach it, and Version of its program.
 	Name, Address, Secret, Version string
 	// Seen is how long ago it was seen, by the clock of the database.
 	Seen time.Duration
@@ -123,6 +127,18 @@ func (s *Store) Leave(ctx context.Context, node string) error {
 	return away(err)
 }
 
+// Drain takes the agents of a node from it, and returns how many they were.
+func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) {
+	for _, sh := range s.shards {
+		tag, err := sh.pool.Exec(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, owner = '', lease = '-infinity' WHERE owner = $1", node)
+		if err != nil {
+			return agents, away(err)
+		}
+		agents += int(tag.RowsAffected())
+	}
+	return agents, nil
+}
+
 // Nodes returns the nodes that were seen within a time, and removes those that were not seen for a day.
 func (s *Store) Nodes(ctx context.Context, within time.Duration) (all []Node, err error) {
 	if _, err := s.shards[0].pool.Exec(ctx, "DELETE FROM kioku.nodes WHERE seen < now() - interval '1 day'"); err != nil {
@@ -139,6 +155,7 @@ func (s *Store) Nodes(ctx context.Context, within time.Duration) (all []Node, er
 
 // Check is what the settings of a database promise.
 type Check struct {
+	// Shard is the database; the others are settings of the server.
 	Shard, Version, SynchronousCommit, StandbyNames string
 	// Superuser reports that the role of the node is above row-level security, and Skew how far the clocks are apart.
 	Superuser bool

@@ -12,8 +12,7 @@ import (
 	"kioku/memory"
 )
 
-// Move moves an agent to another database: it copies the rows, and raises the epoch there, so that the owner takes it again. Until then it can be
-// read where it was, and nobody writes.
+// Move moves an agent to another database. Until it is there it can be read where it was, and nobody writes.
 func (s *Store) Move(ctx context.Context, agent, to string) error {
 	at := slices.IndexFunc(s.shards, func(sh *shard) bool { return sh.name == to })
 	if at < 0 {
@@ -36,7 +35,7 @@ func (s *Store) Move(ctx context.Context, agent, to string) error {
 			return err
 		}
 		// The row stays locked until the agent is at its new place, so that no commit is lost.
-		tag, err := old.Exec(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, owner = '', lease = '-infinity' WHERE agent = $1", agent)
+		tag, err := old.Exec(ctx, "UPDATE kioku.agents SET generation = generation WHERE agent = $1", agent)
 		if err == nil && tag.RowsAffected() == 0 {
 			return memory.ErrNoAgent
 		}

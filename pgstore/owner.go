@@ -15,10 +15,10 @@ import (
 
 // Agent is the state of an agent.
 type Agent struct {
-	Name string
-	// Generation of its last commit.
+	// Name of the agent, and Generation of its last commit.
+	Name       string
 	Generation int64
-	// Epoch of its owner, the node Owner; empty if it has none. Leased reports whether nobody else may take the agent.
+	// Epoch of its Owner, which is empty if it has none. Leased reports whether nobody else may take the agent.
 	Epoch  int64
 	Owner  string
 	Leased bool
@@ -34,11 +34,16 @@ func (a *Agent) fields() []any {
 
 // Agent returns the state of an agent. The error is memory.ErrNoAgent for one that the cluster does not have.
 func (s *Store) Agent(ctx context.Context, agent string) (a Agent, err error) {
-	sh, err := s.shardOf(ctx, agent)
-	if err != nil {
-		return a, err
+	for {
+		sh, err := s.shardOf(ctx, agent)
+		if err != nil {
+			return a, err
+		}
+		err = noAgent(sh.pool.QueryRow(ctx, selectAgent+" WHERE agent = $1", agent).Scan(a.fields()...))
+		if !errors.Is(err, memory.ErrNoAgent) || !s.lookAgain() {
+			return a, err
+		}
 	}
-	return a, noAgent(sh.pool.QueryRow(ctx, selectAgent+" WHERE agent = $1", agent).Scan(a.fields()...))
 }
 
 // noAgent returns memory.ErrNoAgent for a row that is not there.
@@ -72,15 +77,17 @@ func (s *Store) Waiting(ctx context.Context, agent string) (n int, since time.Ti
 	return n, since, err
 }
 
-// Own makes a node the owner of an agent, which is made if it is missing, and returns the epoch in which it is. The error is ErrFenced if
-// another node has it; force takes it from that one all the same.
-func (s *Store) Own(ctx context.Context, agent, node string, lease time.Duration, force bool) (epoch int64, err error) {
+// Own makes somebody the owner of an agent, which is made if it is missing, and returns the epoch in which it is. It goes on from the last epoch in
+// which it was the owner, 0 for none: the error is ErrFenced if another one has been the owner since, whose notes its folder may lack, or is it
+// now; force takes the agent all the same.
+func (s *Store) Own(ctx context.Context, agent, owner string, last int64, lease time.Duration, force bool) (epoch int64, err error) {
 	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO kioku.agents (agent) VALUES ($1) ON CONFLICT DO NOTHING", agent); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, lease = clock_timestamp() + $3
-			WHERE agent = $1 AND ($4 OR owner IN ('', $2) OR lease < clock_timestamp()) RETURNING epoch`, agent, node, lease, force).Scan(&epoch)
+			WHERE agent = $1 AND ($4 OR owner = $2 OR epoch = $5 AND (owner = '' OR lease < clock_timestamp())) RETURNING epoch`,
+			agent, owner, lease, force, last).Scan(&epoch)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrFenced
 		}
@@ -146,6 +153,7 @@ func (s *Store) Change(ctx context.Context, agent string, epoch int64, f func(ct
 
 // File is a file of a folder.
 type File struct {
+	// Path relative to the folder, with '/', and ModTime of the file.
 	Path    string
 	ModTime time.Time
 	// Data is nil for a file that was removed.
@@ -186,13 +194,16 @@ func (c *Change) Sums(ctx context.Context) (map[string][sha256.Size]byte, error)
 
 // Waiting is a note that waits for the owner.
 type Waiting struct {
+	// Generation of the commit that took it, Time at which it was said, and Note.
 	Generation int64
 	Time       time.Time
 	Note       memory.Note
 }
 
 // Waiting returns the notes that wait, in their order.
-func (c *Change) Waiting(ctx context.Context) ([]Waiting, error) { return waiting(ctx, c.tx, c.Agent.Name) }
+func (c *Change) Waiting(ctx context.Context) ([]Waiting, error) {
+	return waiting(ctx, c.tx, c.Agent.Name)
+}
 
 func waiting(ctx context.Context, tx pgx.Tx, agent string) (all []Waiting, err error) {
 	rows, err := tx.Query(ctx, "SELECT generation, time, note FROM kioku.outbox WHERE agent = $1 ORDER BY generation", agent)
@@ -232,6 +243,7 @@ func (c *Change) Written(ctx context.Context, generation int64) error {
 
 // Vector is a vector that was paid for; see vectors.Row.
 type Vector struct {
+	// Space as JSON, Kind, and SHA256 of the text that Vector is of.
 	Space, Kind string
 	SHA256      []byte
 	Vector      []byte

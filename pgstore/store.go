@@ -213,6 +213,17 @@ func (s *Store) exceptions(ctx context.Context) (map[string]string, error) {
 	return placed, nil
 }
 
+// lookAgain reports whether somebody may have moved an agent since it was last read which were.
+func (s *Store) lookAgain() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.placed == nil || time.Since(s.looked) < 100*time.Millisecond {
+		return false
+	}
+	s.placed = nil
+	return true
+}
+
 // inAgent runs a transaction about one agent, which sees no rows of others.
 func (s *Store) inAgent(ctx context.Context, agent string, opt pgx.TxOptions, f func(ctx context.Context, tx pgx.Tx) error) error {
 	if _, ok := ctx.Deadline(); !ok {

@@ -52,7 +52,7 @@ func (a *app) groups() []commandGroup {
 		{"Notes:", []*cobra.Command{a.updateCmd(), a.forgetCmd(), a.correctCmd(), a.tidyCmd(), a.undoCmd(), a.linksCmd(), a.explainCmd(), a.deriveCmd()}},
 		{"History:", []*cobra.Command{a.historyCmd()}},
 		{"Agents:", []*cobra.Command{a.chatCmd(), a.promptCmd(), a.agentCmd(), a.councilCmd()}},
-		{"Administration:", []*cobra.Command{a.configCmd(), a.tokenCmd(), a.indexCmd(), a.stopCmd(), a.restartCmd(), a.backupCmd(), a.restoreCmd(), a.benchCmd(), a.schemaCmd(), a.versionCmd()}},
+		{"Administration:", []*cobra.Command{a.configCmd(), a.tokenCmd(), a.indexCmd(), a.stopCmd(), a.restartCmd(), a.backupCmd(), a.restoreCmd(), a.clusterCmd(), a.benchCmd(), a.schemaCmd(), a.versionCmd()}},
 		{"", []*cobra.Command{a.demoCmd(), a.manCmd(), a.mcpCmd(), a.joinCmd(), a.hookCmd()}},
 	}
 }

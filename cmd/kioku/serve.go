@@ -263,7 +263,7 @@ func (f *serveFlags) places(opt host.Options) ([]config.Place, error) {
 		return nil, nil
 	}
 	places, err := conf.Places()
-	if opt.Council != nil && errors.Is(err, config.ErrNoWorkspace) {
+	if (opt.Council != nil || conf.Store != "") && errors.Is(err, config.ErrNoWorkspace) {
 		return nil, nil
 	}
 	if err != nil {

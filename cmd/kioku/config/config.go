@@ -56,7 +56,7 @@ type Config struct {
 	// Tokens is the content of a token file, instead of TokenFile; empty for none.
 	// Store has the addresses of the databases of a cluster, separated by commas; empty for none. NodeAddress is where other nodes reach this one.
 	Store, NodeAddress string
-	Tokens string
+	Tokens             string
 	// TLS are the files of the daemon's certificate; empty for no TLS.
 	TLS server.TLSFiles
 	// InsecurePlaintext permits an address that other machines can reach without TLS.

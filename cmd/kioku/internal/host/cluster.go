@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ import (
 
 	"kioku"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	"kioku/note"
 	"kioku/pgstore"
@@ -65,11 +67,11 @@ func nodeName(state string) string {
 	return host + "-" + hex.EncodeToString(sum[:4])
 }
 
-// OpenStore opens the databases that the settings name; nil if they name none.
-func OpenStore(ctx context.Context, conf *config.Config, log *slog.Logger) (*pgstore.Store, error) {
-	if conf.Store == "" {
-		return nil, nil
-	}
+// Store is what a cluster keeps.
+type Store = pgstore.Store
+
+// OpenStore opens the databases that the settings name.
+func OpenStore(ctx context.Context, conf *config.Config, log *slog.Logger) (*Store, error) {
 	var addresses []string
 	for address := range strings.SplitSeq(conf.Store, ",") {
 		addresses = append(addresses, strings.TrimSpace(address))
@@ -278,12 +280,58 @@ func (o *owned) push(ctx context.Context) error {
 	return o.change(ctx, func(context.Context) ([]string, error) { return nil, nil })
 }
 
-// own makes this node the owner, if it is not.
+// own makes this folder the one of the agent, if it is not.
 func (o *owned) own(ctx context.Context) (err error) {
-	if o.epoch == 0 {
-		o.epoch, err = o.c.store.Own(ctx, o.m.Agent(), o.c.node.Name, leaseTime, false)
+	if o.epoch != 0 {
+		return nil
+	}
+	owner, record := ownerOf(o.c.node.Name, o.m.Workspace()), ownerRecord(o.c.dir, o.m.Agent(), o.m.Workspace())
+	last, err := lastEpoch(record)
+	if err != nil {
+		return err
+	}
+	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, last, leaseTime, false)
+	if errors.Is(err, pgstore.ErrFenced) {
+		return fmt.Errorf("%w; this folder stays as it is, and kioku cluster adopt %s FOLDER takes the agent back", err, o.m.Agent())
+	}
+	if err == nil {
+		err = recordEpoch(record, epoch)
+	}
+	if err == nil {
+		o.epoch = epoch
 	}
 	return err
+}
+
+// ownerOf names the owner of an agent: a folder of a node.
+func ownerOf(node, workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return node + "/" + hex.EncodeToString(sum[:4])
+}
+
+// ownerRecord is the file that says in which epoch a folder was last that of an agent.
+func ownerRecord(dir, agent, workspace string) string {
+	return filepath.Join(dir, "owner-"+agent+"-"+filepath.Base(ownerOf("", workspace))+".epoch")
+}
+
+// lastEpoch reads such a file; 0 if there is none.
+func lastEpoch(record string) (epoch int64, err error) {
+	text, err := os.ReadFile(record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err == nil {
+		epoch, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	}
+	return epoch, err
+}
+
+// recordEpoch writes it.
+func recordEpoch(record string, epoch int64) error {
+	if err := os.MkdirAll(filepath.Dir(record), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(record, strconv.AppendInt(nil, epoch, 10), 0o600)
 }
 
 // pushFiles puts those files of the folder into a commit that the store lacks: some, or all.
@@ -584,21 +632,69 @@ func (r *replica) UndoWrites(context.Context, memory.UndoWrites) (memory.UndoneW
 	return memory.UndoneWrites{}, r.ownerAway()
 }
 
-// Adopt writes the folder of an agent as the store has it into a new folder, and makes a node the owner of it. The notes that wait come when the node
-// serves it. The error is pgstore.ErrFenced if the owner is still there; force takes the agent from it all the same.
-func Adopt(ctx context.Context, store *pgstore.Store, agent, dir, node string, force bool) error {
+// Adopt writes the folder of an agent as the store has it into a new folder, and makes this machine the owner of it. The notes that wait come when
+// it serves the folder. The error is pgstore.ErrFenced if the owner is still there; force takes the agent from it all the same.
+func Adopt(ctx context.Context, store *Store, conf *config.Config, agent, dir string, force bool) error {
+	state, err := conf.StateDir()
+	if err != nil {
+		return err
+	}
+	return adopt(ctx, store, agent, dir, nodeName(state), filepath.Join(state, "cluster"), force)
+}
+
+func adopt(ctx context.Context, store *Store, agent, dir, node, records string, force bool) error {
+	if err := newFolder(ctx, store, agent, dir); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	a, err := store.Agent(ctx, agent)
+	if err != nil {
+		return err
+	}
+	epoch, err := store.Own(ctx, agent, ownerOf(node, dir), a.Epoch, leaseTime, force)
+	if err == nil {
+		err = recordEpoch(ownerRecord(records, agent, dir), epoch)
+	}
+	if err != nil {
+		return err
+	}
+	m := &mirror{dir: dir}
+	return store.Since(ctx, agent, 0, func(ctx context.Context, r pgstore.Reading) error { return r.Files(ctx, m.put) })
+}
+
+// newFolder makes the folder for an agent of the store.
+func newFolder(ctx context.Context, store *Store, agent, dir string) error {
 	if _, err := store.Agent(ctx, agent); err != nil {
 		return err
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return &memory.InputError{Field: "folder", Problem: dir + " has files already; name a new one"}
 	}
-	if _, err := store.Own(ctx, agent, node, leaseTime, force); err != nil {
+	return os.MkdirAll(dir, 0o700)
+}
+
+// Export writes the folder of an agent, with the notes that wait for its owner, into a new folder, and indexes it.
+func Export(ctx context.Context, store *Store, conf *config.Config, agent, dir string, log *slog.Logger) error {
+	if err := newFolder(ctx, store, agent, dir); err != nil {
 		return err
 	}
-	m := &mirror{dir: dir}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	h := &Host{opt: Options{Conf: conf, Out: &render.Output{}, Log: log}}
+	s, err := h.shared()
+	if err != nil {
 		return err
 	}
-	return store.Since(ctx, agent, 0, func(ctx context.Context, r pgstore.Reading) error { return r.Files(ctx, m.put) })
+	m, err := h.openMemory(ctx, config.Place{Agent: agent, Workspace: dir}, s, true)
+	if err != nil {
+		return err
+	}
+	record, err := os.CreateTemp("", "kioku-export-*.json")
+	if err != nil {
+		return errors.Join(err, m.Close())
+	}
+	defer os.Remove(record.Name())
+	err = (&mirror{dir: dir, record: record.Name()}).follow(ctx, store, m)
+	return errors.Join(err, record.Close(), m.Close())
 }

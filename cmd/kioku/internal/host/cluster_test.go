@@ -217,10 +217,10 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "adopted")
-	if err := Adopt(t.Context(), c.store, "main", dir, c.node.Name, false); !errors.Is(err, pgstore.ErrFenced) {
+	if err := adopt(t.Context(), c.store, "main", dir, c.node.Name, c.dir, false); !errors.Is(err, pgstore.ErrFenced) {
 		t.Fatalf("adopted from an owner that is there: %v", err)
 	}
-	if err := Adopt(t.Context(), c.store, "main", dir, c.node.Name, true); err != nil {
+	if err := adopt(t.Context(), c.store, "main", dir, c.node.Name, c.dir, true); err != nil {
 		t.Fatal(err)
 	}
 	m := testMemory(t, "main", dir, t.TempDir(), false)
@@ -239,6 +239,16 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 		if _, err := second.Append(t.Context(), memory.Note{Text: fmt.Sprintf("After the adoption, %d.", i)}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := c.store.Release(t.Context(), "main", second.epoch); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.push(t.Context()); !errors.Is(err, pgstore.ErrFenced) {
+		t.Errorf("the former owner comes back with its old folder: %v", err)
+	}
+	second.epoch = 0
+	if err := second.push(t.Context()); err != nil {
+		t.Error(err)
 	}
 	at(t, b, "main")
 	sameFiles(t, dir, filepath.Join(b.dir, "main"))

@@ -20,8 +20,10 @@ import (
 
 // Listen opens what runs beside the agents, and listens on a unix socket and, unless address is "none", on TCP.
 func (h *Host) Listen(ctx context.Context, socket, address string) error {
-	if err := h.addSidecars(ctx); err != nil {
-		return err
+	if len(h.places) > 0 { // a node of a cluster may have no folder
+		if err := h.addSidecars(ctx); err != nil {
+			return err
+		}
 	}
 	h.Server.HandleHTTP(front.New(front.Options{Operations: h.Server.HandleOperations, Version: h.opt.Version, Metrics: h.observed.handler()}))
 	if !h.opt.Daemon {

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/internal/host"
+	"kioku/cmd/kioku/internal/render"
+)
+
+// clusterStatus is the output of kioku cluster status --json.
+type clusterStatus struct {
+	// Nodes that were seen within the last minutes.
+	Nodes []clusterNode `json:"nodes"`
+	// Agents of all databases.
+	Agents []clusterAgent `json:"agents"`
+}
+
+// clusterNode is a process of the cluster.
+type clusterNode struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Version string `json:"version"`
+	// SeenMs is how long ago it was seen.
+	SeenMs int64 `json:"seen_ms"`
+}
+
+// clusterAgent is an agent of the cluster.
+type clusterAgent struct {
+	Agent string `json:"agent"`
+	// Shard is its database, and Generation the number of its commits.
+	Shard      string `json:"shard"`
+	Generation int64  `json:"generation"`
+	// Owner is the node with the folder, "" for none, and Away whether it was not heard of for the time of a lease.
+	Owner string `json:"owner"`
+	Away  bool   `json:"away"`
+	// Waiting is the number of notes that wait for the owner.
+	Waiting int `json:"waiting"`
+}
+
+// clusterFinding is a line of kioku cluster doctor --json.
+type clusterFinding struct {
+	Shard string `json:"shard"`
+	OK    bool   `json:"ok"`
+	Text  string `json:"text"`
+	Do    string `json:"do"`
+}
+
+func (a *app) clusterCmd() *cobra.Command {
+	return group(&cobra.Command{
+		Use: "cluster", Short: "Look after memories that several machines share by PostgreSQL",
+		Long: "With the setting store, kioku serve on any number of machines answers for every agent of the cluster. docs/cluster.md has the whole.",
+	}, a.clusterStatusCmd(), a.clusterDoctorCmd(), a.clusterAdoptCmd(), a.clusterExportCmd(), a.clusterMoveCmd(), a.clusterDrainCmd())
+}
+
+// withStore calls f with the databases of the settings.
+func (a *app) withStore(ctx context.Context, f func(s *host.Store) error) error {
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
+	if conf.Store == "" {
+		return render.Misuse("no cluster is configured; kioku config set store env:KIOKU_STORE names the variable with the addresses of its databases")
+	}
+	s, err := host.OpenStore(ctx, conf, a.log(slog.LevelWarn))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return f(s)
+}
+
+func (a *app) clusterStatusCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show nodes, agents, their owners and what waits for these", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withStore(cmd.Context(), func(s *host.Store) error {
+				st := clusterStatus{Nodes: []clusterNode{}, Agents: []clusterAgent{}}
+				nodes, err := s.Nodes(cmd.Context(), 5*time.Minute)
+				if err != nil {
+					return err
+				}
+				for _, n := range nodes {
+					st.Nodes = append(st.Nodes, clusterNode{n.Name, n.Address, n.Version, n.Seen.Milliseconds()})
+				}
+				agents, err := s.Agents(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, g := range agents {
+					waiting, _, err := s.Waiting(cmd.Context(), g.Name)
+					if err != nil {
+						return err
+					}
+					st.Agents = append(st.Agents, clusterAgent{g.Name, g.Shard, g.Generation, g.Owner, g.Owner != "" && !g.Leased, waiting})
+				}
+				return a.Write(st, st.tell)
+			})
+		},
+	}
+}
+
+func (st clusterStatus) tell(p *render.Page) {
+	for _, n := range st.Nodes {
+		p.Linef("node   %-28s %-22s %s, seen %s ago", n.Name, n.Address, n.Version, (time.Duration(n.SeenMs) * time.Millisecond).Round(time.Second))
+	}
+	for _, g := range st.Agents {
+		owner := cmp.Or(g.Owner, "nobody")
+		if g.Away {
+			owner += " (away)"
+		}
+		p.Linef("agent  %-28s %s, generation %d, owned by %s, %s", g.Agent, g.Shard, g.Generation, owner, render.Count(g.Waiting, "waiting note"))
+	}
+	p.Linef("%s, %s", render.Count(len(st.Nodes), "node"), render.Count(len(st.Agents), "agent"))
+}
+
+func (a *app) clusterDoctorCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check what the databases promise: durability, standbys, roles, clocks, versions", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withStore(cmd.Context(), func(s *host.Store) error {
+				checks, err := s.Checks(cmd.Context())
+				if err != nil {
+					return err
+				}
+				found := []clusterFinding{}
+				for _, c := range checks {
+					add := func(ok bool, do, format string, args ...any) {
+						if ok {
+							do = ""
+						}
+						found = append(found, clusterFinding{c.Shard, ok, fmt.Sprintf(format, args...), do})
+					}
+					add(c.SynchronousCommit == "on" || c.SynchronousCommit == "remote_apply", "set synchronous_commit to on or remote_apply", "PostgreSQL %s, synchronous_commit %s", c.Version, c.SynchronousCommit)
+					add(c.StandbyNames != "", "set synchronous_standby_names (or synchronous_mode of Patroni), or a note may be lost with the primary", "synchronous standbys %q, connected %q", c.StandbyNames, c.Replicas)
+					add(!c.Superuser, "connect with a role that is no superuser and has no BYPASSRLS", "row-level security holds for the role: %v", !c.Superuser)
+					add(c.Skew.Abs() < 5*time.Second, "synchronise the clocks of the machines", "the clock of the database is %s from ours", c.Skew.Round(time.Millisecond))
+				}
+				return a.Write(found, func(p *render.Page) {
+					for _, f := range found {
+						mark := map[bool]string{true: "ok  ", false: "warn"}[f.OK]
+						p.Linef("%s %s  %s", mark, f.Shard, f.Text)
+						if f.Do != "" {
+							p.Linef("     -> %s", f.Do)
+						}
+					}
+				})
+			})
+		},
+	}
+}
+
+func (a *app) clusterAdoptCmd() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "adopt AGENT FOLDER", Short: "Take the folder of an agent whose machine is lost", Args: cobra.ExactArgs(2),
+		Long: "Write the notes of an agent as the cluster has them into a new folder, and make this machine its owner. The former owner, if it comes\n" +
+			"back, writes nothing to the cluster any more. kioku serve --agent AGENT=FOLDER goes on, and writes the notes that waited for the owner.",
+		Example: "  kioku cluster adopt nova ~/nova",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(s *host.Store) error {
+				conf, err := a.config()
+				if err != nil {
+					return err
+				}
+				dir, err := filepath.Abs(args[1])
+				if err != nil {
+					return err
+				}
+				if err := host.Adopt(cmd.Context(), s, conf, args[0], dir, force); err != nil {
+					return err
+				}
+				a.Notice("%s is in %s, and this machine its owner; kioku serve --agent %s=%s goes on", args[0], dir, args[0], args[1])
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner that is still there, too")
+	return cmd
+}
+
+func (a *app) clusterExportCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "export AGENT FOLDER", Short: "Write the notes of an agent, with those that wait, into a new folder", Args: cobra.ExactArgs(2),
+		Long: "Write the notes of an agent as the cluster has them, with those that wait for its owner, into a new folder, and its vectors into the state\n" +
+			"folder, so that nothing is embedded again. The cluster stays as it is.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(s *host.Store) error {
+				conf, err := a.config()
+				if err != nil {
+					return err
+				}
+				dir, err := filepath.Abs(args[1])
+				if err != nil {
+					return err
+				}
+				if err := host.Export(cmd.Context(), s, conf, args[0], dir, a.log(slog.LevelWarn)); err != nil {
+					return err
+				}
+				a.Notice("%s is in %s", args[0], dir)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) clusterMoveCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "move AGENT DATABASE", Short: "Move an agent to another database of the cluster", Args: cobra.ExactArgs(2),
+		Long: "Copy the rows of an agent to another database of the setting store, as kioku cluster status names it, and switch to it. Nobody writes\n" +
+			"meanwhile; the owner goes on at the new place by itself.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(s *host.Store) error {
+				if err := s.Move(cmd.Context(), args[0], args[1]); err != nil {
+					return err
+				}
+				a.Notice("%s is at %s", args[0], args[1])
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) clusterDrainCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "drain NODE", Short: "Take a node's agents from it, so that others may adopt them at once", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(s *host.Store) error {
+				agents, err := s.Drain(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				a.Notice("%s of %s can be adopted", render.Count(agents, "agent"), args[0])
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kioku/pgstore/pgtest"
+)
+
+// Two machines and one database: the one without a folder answers for the agent of the other, what is appended there comes into the folder, and
+// after the folder's machine is gone the second one adopts it with all that was acknowledged.
+func TestClusterOfTwoMachines(t *testing.T) {
+	t.Parallel()
+	store := "store=" + pgtest.New(t).Database("two")
+	first := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n\n- The harbour office closes at six.\n"})
+	second := newSandbox(t, nil)
+	folder, _ := first.serve("--set", store)
+	other := func(args ...string) outcome { return second.raw(args...) }
+	p := second.startCommand(exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--state", second.state, "--set", store))
+	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "tcp:")
+	ask := func(args ...string) outcome { return other(append(args, "--agent", "main", "--target", address)...) }
+	untilFound := func(query, want string) {
+		t.Helper()
+		for {
+			if got := ask("search", query); strings.Contains(got.stdout, want) {
+				return
+			}
+			if t.Context().Err() != nil {
+				t.Fatalf("%q is never found", want)
+			}
+			time.Sleep(20 * time.Millisecond) // the owner pushes its folder in the background
+		}
+	}
+	untilFound("when does the office close?", "closes at six")
+	ask("append", "--category", "fact", "The ferry leaves from Uno port.").wants(t, exitOK)
+	if got := ask("search", "from where does the ferry leave?"); !strings.Contains(got.stdout, "Uno port") {
+		t.Errorf("not found at once: %s%s", got.stdout, got.stderr)
+	}
+	for {
+		day, _ := filepath.Glob(filepath.Join(first.workspace, "memory", "*.md"))
+		if len(day) == 1 {
+			if text, _ := os.ReadFile(day[0]); strings.Count(string(text), "Uno port") == 1 {
+				break
+			}
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the note never comes into the folder")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	var st clusterStatus
+	if err := json.Unmarshal([]byte(other("cluster", "status", "--json", "--set", store).stdout), &st); err != nil || len(st.Agents) != 1 || len(st.Nodes) != 2 || st.Agents[0].Owner == "" {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if got := other("cluster", "doctor", "--set", store); !strings.Contains(got.stdout, "row-level security holds for the role: true") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+	folder.signal(syscall.SIGKILL)
+	folder.ends()
+	ask("append", "Said while the folder was away.").wants(t, exitOK)
+	adopted := filepath.Join(second.home, "adopted")
+	other("cluster", "adopt", "main", adopted, "--state", second.state, "--set", store).wants(t, exitError, "another node")
+	other("cluster", "adopt", "main", adopted, "--force", "--state", second.state, "--set", store).wants(t, exitOK, "this machine its owner")
+	if text, err := os.ReadFile(filepath.Join(adopted, "MEMORY.md")); err != nil || !strings.Contains(string(text), "closes at six") {
+		t.Errorf("%s, %v", text, err)
+	}
+	exported := filepath.Join(second.home, "exported")
+	other("cluster", "export", "main", exported, "--state", t.TempDir(), "--set", store).wants(t, exitOK)
+	all := ""
+	days, _ := filepath.Glob(filepath.Join(exported, "memory", "*.md"))
+	for _, name := range days {
+		text, _ := os.ReadFile(name)
+		all += string(text)
+	}
+	if strings.Count(all, "Said while the folder was away.") != 1 || strings.Count(all, "Uno port") != 1 {
+		t.Errorf("the export says %s", all)
+	}
+	other("cluster", "status").wants(t, exitUsage, "no cluster is configured")
+}

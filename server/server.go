@@ -73,6 +73,8 @@ type Options struct {
 	Council *CouncilOptions
 	// Cluster has the memories of further agents; nil for none.
 	Cluster Cluster
+	// PeerSecret is a token by which other nodes of the cluster do what their callers may; empty for none.
+	PeerSecret string
 	// Memory reaches another server, by which a server of sidecars has all operations on the memories of its agents done; nil for a server
 	// that has the memories.
 	Memory http.RoundTripper

@@ -54,6 +54,15 @@ func TestClusterOfTwoMachines(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+	ask("update", "closes at six", "closes at seven").wants(t, exitOK)
+	ask("forget", "--yes", "The ferry leaves from Uno port.").wants(t, exitOK)
+	if text, _ := os.ReadFile(filepath.Join(first.workspace, "MEMORY.md")); !strings.Contains(string(text), "closes at seven") {
+		t.Errorf("the folder says %s", text)
+	}
+	if got := ask("search", "from where does the ferry leave?"); strings.Contains(got.stdout, "Uno port") {
+		t.Errorf("what was forgotten is found: %s", got.stdout)
+	}
+	ask("append", "--category", "fact", "The ferry leaves from Uno port.").wants(t, exitOK) // a person says it again
 	var st clusterStatus
 	if err := json.Unmarshal([]byte(other("cluster", "status", "--json", "--set", store).stdout), &st); err != nil || len(st.Agents) != 1 || len(st.Nodes) != 2 || st.Agents[0].Owner == "" {
 		t.Errorf("%+v, %v", st, err)
@@ -67,7 +76,7 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	adopted := filepath.Join(second.home, "adopted")
 	other("cluster", "adopt", "main", adopted, "--state", second.state, "--set", store).wants(t, exitError, "another node")
 	other("cluster", "adopt", "main", adopted, "--force", "--state", second.state, "--set", store).wants(t, exitOK, "this machine its owner")
-	if text, err := os.ReadFile(filepath.Join(adopted, "MEMORY.md")); err != nil || !strings.Contains(string(text), "closes at six") {
+	if text, err := os.ReadFile(filepath.Join(adopted, "MEMORY.md")); err != nil || !strings.Contains(string(text), "closes at seven") {
 		t.Errorf("%s, %v", text, err)
 	}
 	exported := filepath.Join(second.home, "exported")

@@ -28,6 +28,8 @@ var outputs = map[string]any{
 	"backup verify":           backupReport{},
 	"bench golden":            bench.GoldenReport{},
 	"bench retrieval":         bench.Runs{},
+	"cluster doctor":          []clusterFinding{},
+	"cluster status":          clusterStatus{},
 	"config get":              shownSetting{},
 	"config list":             []shownSetting{},
 	"correct":                 operation(server.Notes.Forget),

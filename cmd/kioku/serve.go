@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/host"
@@ -161,6 +162,7 @@ func (a *app) hostOptions(f *serveFlags, level *slog.LevelVar) (opt host.Options
 	level.Set(conf.LogLevel)
 	return host.Options{
 		Conf: conf, Daemon: true, LockWait: connect.DaemonLockWait, Grace: f.grace, Dir: a.dir, Version: buildVersion(), Out: &a.Output, Log: a.log(level),
+		Dial: func(target, token string) (*client.Client, error) { return connect.DialAs(conf, target, token) },
 	}, a.checkAgents(conf)
 }
 

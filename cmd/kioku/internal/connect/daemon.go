@@ -279,11 +279,16 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 
 // Dial returns a client of the service at an address, with the token and the certificates of the settings.
 func Dial(conf *config.Config, target string) (*client.Client, error) {
+	return DialAs(conf, target, conf.Client.Token)
+}
+
+// DialAs is Dial with another token.
+func DialAs(conf *config.Config, target, token string) (*client.Client, error) {
 	tls, err := clientTLS(conf, target)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Dial(target, client.Options{Token: conf.Client.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
+	c, err := client.Dial(target, client.Options{Token: token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
 	if err != nil {
 		return nil, conf.Wrong("client.target", err.Error())
 	}

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,12 +24,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku"
+	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	"kioku/note"
 	"kioku/pgstore"
 	"kioku/server"
+	"kioku/server/op"
 	"kioku/vectors"
 )
 
@@ -49,6 +52,7 @@ type cluster struct {
 	node  pgstore.Node
 	dir   string // of the mirrors
 	open  func(ctx context.Context, agent, workspace string) (*Memory, error)
+	dial  func(target, token string) (*client.Client, error)
 	now   func() time.Time
 	log   *slog.Logger
 
@@ -95,7 +99,8 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 	}
 	h.cluster = &cluster{
 		store: store, dir: filepath.Join(state, "cluster"), now: ClockOf(h.opt.Conf), log: h.opt.Log, owned: map[string]*owned{}, replicas: map[string]*replica{},
-		node: pgstore.Node{Name: nodeName(state), Address: cmp.Or(h.opt.Conf.NodeAddress, h.opt.Conf.Listen), Secret: rand.Text(), Version: h.opt.Version},
+		node: pgstore.Node{Name: nodeName(state), Address: h.opt.Conf.NodeAddress, Secret: rand.Text(), Version: h.opt.Version},
+		dial: h.opt.Dial,
 		open: func(ctx context.Context, agent, workspace string) (*Memory, error) {
 			return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true)
 		},
@@ -124,6 +129,21 @@ type stampedSum struct {
 	size     int64
 	modified time.Time
 	sum      [sha256.Size]byte
+}
+
+// listensAt says where this node listens, at which others reach it unless the settings say where.
+func (c *cluster) listensAt(at net.Addr) {
+	if c.node.Address != "" {
+		return
+	}
+	c.node.Address = at.String()
+	if host, port, err := net.SplitHostPort(c.node.Address); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+			if name, err := os.Hostname(); err == nil {
+				c.node.Address = net.JoinHostPort(name, port)
+			}
+		}
+	}
 }
 
 // share makes the memory of a place one that the cluster shares.
@@ -602,34 +622,79 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 	return a, r.mirror.save(generation, append(r.mirror.Added, a.Path))
 }
 
-// errOwnerAway is why something is not possible that only the node with the folder can do.
-func (r *replica) ownerAway() error {
-	return fmt.Errorf("%w: owner_away: only the node that has the folder of agent %s can do this", memory.ErrUnreachable, r.agent)
+// atOwner has the node with the folder of a replica do an operation, and follows it.
+func atOwner[In, Out any](ctx context.Context, r *replica, o op.Op[In, Out], in In) (out Out, err error) {
+	conn, err := r.owner(ctx)
+	if err != nil {
+		return out, err
+	}
+	if out, err = o.Call(ctx, conn.Conn, in); err != nil {
+		return out, errors.Join(err, conn.Close())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return out, errors.Join(conn.Close(), r.follow(ctx))
 }
 
-// Update and what else changes notes is for the node with the folder.
-func (r *replica) Update(context.Context, memory.Update) (memory.Updated, error) {
-	return memory.Updated{}, r.ownerAway()
+// owner reaches the node with the folder.
+func (r *replica) owner(ctx context.Context) (*client.Client, error) {
+	away := func(why string) error {
+		return fmt.Errorf("%w: owner_away: only the node with the folder of agent %s can do this, and %s", memory.ErrUnreachable, r.agent, why)
+	}
+	a, err := r.c.store.Agent(ctx, r.agent)
+	if err != nil {
+		return nil, err
+	}
+	if a.Owner == "" || !a.Leased {
+		return nil, away("none has it now; kioku cluster adopt takes it")
+	}
+	nodes, err := r.c.store.Nodes(ctx, leaseTime)
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(a.Owner, "/")
+	i := slices.IndexFunc(nodes, func(n pgstore.Node) bool { return n.Name == name })
+	if i < 0 || r.c.dial == nil {
+		return nil, away("it was not heard of for a while")
+	}
+	conn, err := r.c.dial(nodes[i].Address, nodes[i].Secret)
+	if err != nil {
+		return nil, away(err.Error())
+	}
+	return conn, nil
+}
+
+// of names the agent of a replica in a request.
+func (r *replica) of() server.OfAgent { return server.OfAgent{Agent: r.agent} }
+
+// Update and what else changes notes is done by the node with the folder.
+func (r *replica) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
+	return atOwner(ctx, r, server.Notes.Update, server.UpdateNote{OfAgent: r.of(), Update: u})
 }
 
 // Undo implements server.Memory.
-func (r *replica) Undo(context.Context, string) (memory.Updated, error) {
-	return memory.Updated{}, r.ownerAway()
+func (r *replica) Undo(ctx context.Context, revision string) (memory.Updated, error) {
+	return atOwner(ctx, r, server.Notes.Undo, server.UndoUpdate{OfAgent: r.of(), Revision: revision})
 }
 
 // Forget implements server.Memory.
 func (r *replica) Forget(ctx context.Context, f memory.Forget) (memory.Forgotten, error) {
-	return memory.Forgotten{}, r.ownerAway()
+	return atOwner(ctx, r, server.Notes.Forget, server.ForgetNotes{OfAgent: r.of(), Forget: f})
 }
 
 // Tidy implements server.Memory.
-func (r *replica) Tidy(context.Context, []string) (memory.Tidied, error) {
-	return memory.Tidied{}, r.ownerAway()
+func (r *replica) Tidy(ctx context.Context, accept []string) (memory.Tidied, error) {
+	return atOwner(ctx, r, server.Notes.Tidy, server.TidyNotes{OfAgent: r.of(), Accept: accept})
+}
+
+// Revisions implements server.Memory.
+func (r *replica) Revisions(ctx context.Context) ([]memory.Revision, error) {
+	return atOwner(ctx, r, server.Notes.Revisions, r.of())
 }
 
 // UndoWrites implements server.Memory.
-func (r *replica) UndoWrites(context.Context, memory.UndoWrites) (memory.UndoneWrites, error) {
-	return memory.UndoneWrites{}, r.ownerAway()
+func (r *replica) UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.UndoneWrites, error) {
+	return atOwner(ctx, r, server.NotesThen.Undo, server.UndoWrites{OfAgent: r.of(), UndoWrites: u})
 }
 
 // Adopt writes the folder of an agent as the store has it into a new folder, and makes this machine the owner of it. The notes that wait come when

@@ -46,6 +46,8 @@ type Options struct {
 	Socket string
 	// Elsewhere reaches the service that has the memories; then the host opens none.
 	Elsewhere *client.Client
+	// Dial reaches another node of a cluster, with a token.
+	Dial func(target, token string) (*client.Client, error)
 	// LockWait is how long the host waits for a process that has an index.
 	LockWait time.Duration
 	// Grace is how long running calls may continue.
@@ -221,7 +223,7 @@ func (h *Host) newServer() (err error) {
 		}
 	}
 	if h.cluster != nil {
-		opt.Cluster = h.cluster
+		opt.Cluster, opt.PeerSecret = h.cluster, h.cluster.node.Secret
 	}
 	h.observed.observe(&opt)
 	h.Server, err = server.New(opt)

@@ -36,6 +36,9 @@ func (h *Host) Listen(ctx context.Context, socket, address string) error {
 	if errors.Is(err, syscall.EADDRINUSE) && !h.opt.Conf.Explicit("listen") && h.opt.Elsewhere == nil {
 		h.listeners, err = listenOn(socket, anyPort, h.guard) // a daemon of other folders has the usual one
 	}
+	if at := h.Addr(); h.cluster != nil && at != nil {
+		h.cluster.listensAt(at)
+	}
 	return err
 }
 

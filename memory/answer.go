@@ -111,6 +111,8 @@ const (
 	UnitsMissing = "units_missing"
 	// Withheld means that something matches that lies above the ceiling of sensitivity.
 	Withheld = "withheld"
+	// StoreAway means that the databases of the cluster cannot be reached, and that the answer may lack what was written since.
+	StoreAway = "store_away"
 	// DeadlineNear means that embedding the query took too long.
 	DeadlineNear = "deadline"
 )

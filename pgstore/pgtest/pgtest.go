@@ -30,7 +30,6 @@ type Server struct {
 	pid  int
 	data string
 	t    testing.TB
-	logs *os.File
 }
 
 // New starts a server on a unix socket, with settings (name=value).
@@ -87,7 +86,7 @@ func (s *Server) start(bin string, settings []string) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	s.t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGCONT)
+		s.Continue()
 		_ = cmd.Process.Signal(syscall.SIGQUIT) // it ends at once
 		<-ended
 	})
@@ -118,11 +117,32 @@ func (s *Server) Address(user, database string) string {
 	return fmt.Sprintf("postgres:///%s?host=%s&user=%s", database, url.QueryEscape(s.Dir), user)
 }
 
-// Stop stops the server with SIGSTOP, and Continue has it go on.
-func (s *Server) Stop() { _ = syscall.Kill(s.pid, syscall.SIGSTOP) }
+// Stop stops all processes of the server with SIGSTOP.
+func (s *Server) Stop() { s.signal(syscall.SIGSTOP) }
 
 // Continue has a stopped server go on.
-func (s *Server) Continue() { _ = syscall.Kill(s.pid, syscall.SIGCONT) }
+func (s *Server) Continue() { s.signal(syscall.SIGCONT) }
+
+// signal sends a signal to the server and to its children, each of which is a session of its own.
+func (s *Server) signal(sig syscall.Signal) {
+	_ = syscall.Kill(s.pid, sig)
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		var pid, parent int
+		var state string
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if _, err := fmt.Sscan(rest, &state, &parent); err != nil || parent != s.pid {
+			continue
+		}
+		if _, err := fmt.Sscan(string(text), &pid); err == nil {
+			_ = syscall.Kill(pid, sig)
+		}
+	}
+}
 
 // Database makes a database with a role that is no superuser and owns it, and returns its address.
 func (s *Server) Database(name string) string {

@@ -42,6 +42,8 @@ const (
 	replicaIdle = 10 * time.Minute
 	// pushTime is how long bringing the store in step with a folder may take, and pushBytes how much of it is sent at a time.
 	pushTime, pushBytes = 5 * time.Minute, 8 << 20
+	// lookTime is how long the store may take to say whether an agent has changed, and lookAgain how long nobody asks it after it has not.
+	lookTime, lookAgain = time.Second, 3 * time.Second
 	// awayFor is how long such a memory answers after the store was last reached.
 	awayFor = 10 * time.Minute
 )
@@ -224,6 +226,13 @@ func (o *owned) run(ctx context.Context) error {
 			}
 			o.mu.Unlock()
 		case _, ok := <-events:
+			for more := true; more && ok; { // one push for all that has happened
+				select {
+				case _, ok = <-events:
+				default:
+					more = false
+				}
+			}
 			if !ok {
 				events = o.m.Subscribe(ctx)
 			}
@@ -483,6 +492,7 @@ type replica struct {
 	m      *Memory
 	mirror *mirror
 	seen   time.Time // when the store was last reached
+	missed time.Time // when it was last not, zero if it was since
 	used   time.Time // guarded by the cluster
 }
 
@@ -515,13 +525,20 @@ func (c *cluster) Memory(ctx context.Context, agent string) (server.Memory, serv
 
 // follow opens a replica, and brings it to the last generation. If the store is away, it stays as it is for some time.
 func (r *replica) follow(ctx context.Context) error {
-	a, err := r.c.store.Agent(ctx, r.agent)
+	if r.m != nil && time.Since(r.missed) < lookAgain {
+		return nil
+	}
+	look, done := context.WithTimeout(ctx, lookTime)
+	defer done()
+	a, err := r.c.store.Agent(look, r.agent)
 	switch {
-	case errors.Is(err, memory.ErrUnreachable) && r.m != nil && r.c.now().Sub(r.seen) < awayFor:
+	case errors.Is(err, memory.ErrUnreachable) && ctx.Err() == nil && r.m != nil && r.c.now().Sub(r.seen) < awayFor:
+		r.missed = time.Now()
 		return nil
 	case err != nil:
 		return err
 	}
+	r.missed = time.Time{}
 	if r.m == nil {
 		dir := filepath.Join(r.c.dir, r.agent)
 		if r.mirror, err = openMirror(dir, dir+".json"); err != nil {
@@ -583,6 +600,18 @@ func (c *cluster) close() {
 	c.store.Close()
 }
 
+// Search implements server.Memory.
+func (r *replica) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	r.mu.Lock()
+	away := !r.missed.IsZero()
+	r.mu.Unlock()
+	a, err := r.Memory.Search(ctx, q)
+	if err == nil && away {
+		a.Degraded = append(a.Degraded, memory.Degradation{Code: memory.StoreAway, Text: "The databases of the cluster do not answer; what was written since they did may be missing."})
+	}
+	return a, err
+}
+
 // errNothingNew ends a commit that has nothing to add.
 var errNothingNew = errors.New("nothing new")
 
@@ -594,7 +623,7 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 	n, secrets := note.Redacted(n)
 	generation, err := r.c.store.Change(ctx, r.agent, 0, func(ctx context.Context, c *pgstore.Change) error {
 		if c.Agent.Generation != r.mirror.Generation {
-			if err := r.mirror.follow(ctx, r.c.store, r.m); err != nil {
+			if err := r.mirror.take(ctx, c.Since(r.mirror.Generation), r.m); err != nil {
 				return err
 			}
 		}

@@ -258,6 +258,41 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	}
 }
 
+// While the database stands still, nodes answer from what they have, and say so; nothing is acknowledged, and nothing is there afterwards that was not.
+func TestClusterAnswersWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.New(t)
+	address := pg.Database("away")
+	a, b := testNode(t, address, "a"), testNode(t, address, "b")
+	o := testOwner(t, a, "main", example)
+	const query = "Which database does the v2 ledger use?"
+	want := hits(t, at(t, b, "main"), query)
+	pg.Stop()
+	got, err := at(t, b, "main").Search(t.Context(), memory.Query{Text: query})
+	if err != nil || len(got.Hits) != len(want) || !slices.ContainsFunc(got.Degraded, func(d memory.Degradation) bool { return d.Code == memory.StoreAway }) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	short, done := context.WithTimeout(t.Context(), time.Second)
+	defer done()
+	if a, err := at(t, b, "main").Append(short, memory.Note{Text: "Said into the void."}); err == nil {
+		t.Errorf("acknowledged: %+v", a)
+	}
+	pg.Continue()
+	b.replicas["main"].missed = time.Time{}
+	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "Said when it was back."}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	day, err := os.ReadFile(filepath.Join(o.Workspace(), "memory/2026-03-03.md"))
+	if err != nil || strings.Contains(string(day), "void") || strings.Count(string(day), "when it was back") != 1 {
+		t.Errorf("%s, %v", day, err)
+	}
+	at(t, b, "main")
+	sameFiles(t, o.Workspace(), filepath.Join(b.dir, "main"))
+}
+
 // Nodes and writers of many notes at once: all that was acknowledged is in the folder, once.
 func TestClusterLosesNoNote(t *testing.T) {
 	t.Parallel()

@@ -115,33 +115,31 @@ func (m *mirror) put(f pgstore.File) error {
 
 // follow brings a mirror and the index of it to the last generation of the cluster.
 func (m *mirror) follow(ctx context.Context, store *pgstore.Store, of *Memory) error {
-	var generation int64
-	var waiting []pgstore.Waiting
-	err := store.Since(ctx, of.Agent(), m.Generation, func(ctx context.Context, r pgstore.Reading) error {
-		generation = r.Agent.Generation
-		if err := takeVectors(ctx, r, of); err != nil {
-			return err
-		}
-		if err := r.Files(ctx, m.put); err != nil {
-			return err
-		}
-		// A note that the owner has written stands where the owner has put it, and nowhere else.
-		left := map[string]bool{}
-		for _, p := range m.Added {
-			left[p] = true
-		}
-		if err := r.Named(ctx, m.Added, func(f pgstore.File) error { delete(left, f.Path); return m.put(f) }); err != nil {
-			return err
-		}
-		for _, p := range slices.Sorted(maps.Keys(left)) {
-			if err := m.put(pgstore.File{Path: p}); err != nil {
-				return err
-			}
-		}
-		var err error
-		waiting, err = r.Waiting(ctx)
+	return store.Since(ctx, of.Agent(), m.Generation, func(ctx context.Context, r pgstore.Reading) error { return m.take(ctx, r, of) })
+}
+
+// take brings them to what was read.
+func (m *mirror) take(ctx context.Context, r pgstore.Reading, of *Memory) error {
+	if err := takeVectors(ctx, r, of); err != nil {
 		return err
-	})
+	}
+	if err := r.Files(ctx, m.put); err != nil {
+		return err
+	}
+	// A note that the owner has written stands where the owner has put it, and nowhere else.
+	left := map[string]bool{}
+	for _, p := range m.Added {
+		left[p] = true
+	}
+	if err := r.Named(ctx, m.Added, func(f pgstore.File) error { delete(left, f.Path); return m.put(f) }); err != nil {
+		return err
+	}
+	for _, p := range slices.Sorted(maps.Keys(left)) {
+		if err := m.put(pgstore.File{Path: p}); err != nil {
+			return err
+		}
+	}
+	waiting, err := r.Waiting(ctx)
 	if err != nil {
 		return err
 	}
@@ -153,14 +151,14 @@ func (m *mirror) follow(ctx context.Context, store *pgstore.Store, of *Memory) e
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(added, a.Path) {
+		if a.Path != "" && !slices.Contains(added, a.Path) {
 			added = append(added, a.Path)
 		}
 	}
 	if _, err := of.Sync(ctx, kioku.SyncOptions{}, nil); err != nil {
 		return err
 	}
-	return m.save(generation, added)
+	return m.save(r.Agent.Generation, added)
 }
 
 // takeVectors stores the vectors of the cluster that are new.

@@ -30,7 +30,9 @@ func (s *Store) Since(ctx context.Context, agent string, generation int64, f fun
 }
 
 // Since returns what has changed of the agent of a commit since a generation. Nobody else changes it meanwhile.
-func (c *Change) Since(generation int64) Reading { return Reading{Agent: c.Agent, tx: c.tx, since: generation} }
+func (c *Change) Since(generation int64) Reading {
+	return Reading{Agent: c.Agent, tx: c.tx, since: generation}
+}
 
 // Files calls each with the files that have changed.
 func (r Reading) Files(ctx context.Context, each func(File) error) error {

@@ -41,7 +41,7 @@ func (m *Memory) writing(ctx context.Context, call func() (changed bool, err err
 		return memory.ErrReadOnly
 	}
 	changed, err := call()
-	if changed {
+	if changed && !m.opt.GivenVectors {
 		m.catchUp(ctx)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -70,6 +71,22 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 		m.opt.Embedder.AllowProbe()
 		return m.embed(ctx, r, step, 0)
 	})
+}
+
+// SyncPaths is Sync for files that have changed, by their paths in the workspace.
+func (m *Memory) SyncPaths(ctx context.Context, paths []string) error {
+	if err := m.enterToWrite(); err != nil {
+		return err
+	}
+	defer m.leave()
+	abs := make([]string, len(paths))
+	for i, p := range paths {
+		abs[i] = filepath.Join(m.workspace, filepath.FromSlash(p))
+	}
+	if _, err := m.indexer.SyncPaths(ctx, abs...); err != nil {
+		return err
+	}
+	return m.fillIn(ctx)
 }
 
 // Rebuild indexes all files again, each of which answers as before until its turn, and then embeds the texts without a vector.

@@ -1,8 +1,6 @@
 package indexer
 
 import (
-	"context"
-
 	"github.com/fsnotify/fsnotify"
 )
 
@@ -17,9 +15,4 @@ func NewHeldWatcher() (w Watcher, release func(), err error) {
 	}
 	f := &fsWatcher{w: fs, out: make(chan Change)}
 	return f, func() { f.wg.Go(f.forward) }, nil
-}
-
-// SyncPaths syncs as a watch does when these paths changed.
-func (x *Indexer) SyncPaths(ctx context.Context, paths ...string) (Report, error) {
-	return x.sync(ctx, request{paths: outermost(paths)}, nil)
 }

@@ -104,6 +104,11 @@ func (x *Indexer) Sync(ctx context.Context, opt SyncOptions, onProgress func(Pro
 	return x.sync(ctx, request{SyncOptions: opt, counted: true}, onProgress)
 }
 
+// SyncPaths is Sync for files and folders that have changed, by their absolute paths, as a watch does it.
+func (x *Indexer) SyncPaths(ctx context.Context, paths ...string) (Report, error) {
+	return x.sync(ctx, request{paths: outermost(paths)}, nil)
+}
+
 // Rebuild is a sync that splits all files again. If the index has files of a root that cannot be read, it returns an error and changes
 // nothing.
 func (x *Indexer) Rebuild(ctx context.Context, onProgress func(Progress)) (Report, error) {

@@ -23,7 +23,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
@@ -548,6 +547,9 @@ func (r *replica) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if _, err := m.Sync(ctx, kioku.SyncOptions{}, nil); err != nil { // this program may split notes in another way
+			return errors.Join(err, m.Close())
+		}
 		r.m, r.Memory = m, m.served
 	}
 	if a.Generation != r.mirror.Generation {
@@ -644,7 +646,7 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 		}
 		return memory.Appended{}, err
 	}
-	if _, err := r.m.Sync(ctx, kioku.SyncOptions{}, nil); err != nil {
+	if err := r.m.SyncPaths(ctx, []string{a.Path}); err != nil {
 		r.c.log.Warn("a note is not found yet", "agent", r.agent, "err", err)
 	}
 	a.Secrets = secrets

@@ -55,6 +55,8 @@ type mirror struct {
 	dir string
 	// record is the file that says how far the mirror is.
 	record string
+	// touched are the files that the index must look at.
+	touched []string
 	mirrorState
 }
 
@@ -91,6 +93,7 @@ func (m *mirror) save(generation int64, added []string) error {
 
 // put writes a file of the cluster into the mirror, unless it has it.
 func (m *mirror) put(f pgstore.File) error {
+	m.touched = append(m.touched, f.Path)
 	if !filepath.IsLocal(f.Path) || strings.ContainsRune(f.Path, 0) {
 		return nil // no node writes such a path
 	}
@@ -155,11 +158,21 @@ func (m *mirror) take(ctx context.Context, r pgstore.Reading, of *Memory) error 
 			added = append(added, a.Path)
 		}
 	}
-	if _, err := of.Sync(ctx, kioku.SyncOptions{}, nil); err != nil {
+	m.touched = append(m.touched, added...)
+	if m.Generation <= 0 || len(m.touched) > touchedAtOnce {
+		_, err = of.Sync(ctx, kioku.SyncOptions{}, nil)
+	} else if len(m.touched) > 0 {
+		err = of.SyncPaths(ctx, m.touched)
+	}
+	if err != nil {
 		return err
 	}
+	m.touched = nil
 	return m.save(r.Agent.Generation, added)
 }
+
+// touchedAtOnce is the number of files above which the whole folder is looked at.
+const touchedAtOnce = 500
 
 // takeVectors stores the vectors of the cluster that are new.
 func takeVectors(ctx context.Context, r pgstore.Reading, of *Memory) error {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"kioku"
 	"log/slog"
 	"maps"
 	"net"

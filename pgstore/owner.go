@@ -249,13 +249,18 @@ type Vector struct {
 	Vector      []byte
 }
 
-// PutVectors adds vectors.
-func (c *Change) PutVectors(ctx context.Context, list []Vector) error {
+// PutVectors adds the vectors that are not there.
+func (c *Change) PutVectors(ctx context.Context, list []Vector) (err error) {
 	batch := &pgx.Batch{}
 	for _, v := range list {
 		batch.Queue(`INSERT INTO kioku.vectors (agent, space, kind, sha256, generation, vector) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (agent, space, kind, sha256) DO NOTHING`, c.Agent.Name, v.Space, v.Kind, v.SHA256, c.Generation, v.Vector)
 	}
-	c.changed = c.changed || len(list) > 0
-	return c.tx.SendBatch(ctx, batch).Close()
+	results := c.tx.SendBatch(ctx, batch)
+	for range list {
+		tag, execErr := results.Exec()
+		err = errors.Join(err, execErr)
+		c.changed = c.changed || tag.RowsAffected() > 0
+	}
+	return errors.Join(err, results.Close())
 }

@@ -167,7 +167,13 @@ func TestSinceIsOneState(t *testing.T) {
 	if got, at := files(t, s, "main", g1); fmt.Sprint(got) != "map[a.md:- c.md:c]" || at != g1+1 {
 		t.Errorf("%v at %d", got, at)
 	}
-	if again := change(t, s, "main", epoch, func(context.Context, *pgstore.Change) error { return nil }); again != g1+1 {
+	vectors := func(ctx context.Context, c *pgstore.Change) error {
+		return c.PutVectors(ctx, []pgstore.Vector{{Space: "{}", Kind: "document", SHA256: []byte("x"), Vector: []byte("v")}})
+	}
+	if first, again := change(t, s, "main", epoch, vectors), change(t, s, "main", epoch, vectors); first != g1+2 || again != first {
+		t.Errorf("the same vectors twice are generations %d and %d", first, again)
+	}
+	if again := change(t, s, "main", epoch, func(context.Context, *pgstore.Change) error { return nil }); again != g1+2 {
 		t.Errorf("a commit of nothing is generation %d", again)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku"
+	"kioku/embed"
 	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/pgstore/pgtest"
@@ -44,7 +45,12 @@ func testNode(t *testing.T, address, name string) *cluster {
 // testMemory opens a memory as a host does.
 func testMemory(t *testing.T, agent, workspace, state string, given bool) *Memory {
 	t.Helper()
-	m, err := kioku.Open(t.Context(), kioku.Options{Agent: agent, Workspace: workspace, StateDir: state, GivenVectors: given, Now: func() time.Time { return noon }, Location: time.UTC})
+	embedder, err := embed.New(embed.Config{Provider: "hash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := kioku.Open(t.Context(), kioku.Options{Agent: agent, Workspace: workspace, StateDir: state, Embedder: embedder, GivenVectors: given,
+		Now: func() time.Time { return noon }, Location: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +115,9 @@ func TestClusterAnswersOnEveryNode(t *testing.T) {
 		for _, node := range []*cluster{b, c} {
 			if diff := cmp.Diff(want, hits(t, at(t, node, "main"), query)); diff != "" || len(want) == 0 {
 				t.Errorf("%s at %s:\n%s", query, node.node.Name, diff)
+			}
+			if st, err := at(t, node, "main").Status(t.Context()); err != nil || st.Embedded != st.Index.Chunks {
+				t.Errorf("%s has vectors of %d of %d, %v", node.node.Name, st.Embedded, st.Index.Chunks, err)
 			}
 		}
 	}

@@ -234,9 +234,12 @@ func (c *Change) Wait(ctx context.Context, n memory.Note, at time.Time) error {
 	return err
 }
 
-// Written removes the notes that are in the folder now, up to a generation.
-func (c *Change) Written(ctx context.Context, generation int64) error {
-	tag, err := c.tx.Exec(ctx, "DELETE FROM kioku.outbox WHERE agent = $1 AND generation <= $2", c.Agent.Name, generation)
+// Written removes the notes of some generations, which are in the folder now.
+func (c *Change) Written(ctx context.Context, generations []int64) error {
+	if len(generations) == 0 {
+		return nil
+	}
+	tag, err := c.tx.Exec(ctx, "DELETE FROM kioku.outbox WHERE agent = $1 AND generation = ANY($2)", c.Agent.Name, generations)
 	c.changed = c.changed || tag.RowsAffected() > 0
 	return err
 }

@@ -140,6 +140,12 @@ func TestOneOwnerWrites(t *testing.T) {
 	if third, err := s.Own(t.Context(), "main", "b", second, time.Minute, false); err != nil || third != second+1 {
 		t.Errorf("epoch %d, %v", third, err)
 	}
+	if n, err := s.Drain(t.Context(), "b"); n != 1 || err != nil {
+		t.Errorf("%d agents are drained, %v", n, err)
+	}
+	if _, err := s.Own(t.Context(), "main", "b", second+1, time.Minute, false); !errors.Is(err, pgstore.ErrFenced) {
+		t.Errorf("a drained owner comes back: %v", err)
+	}
 	if _, err := s.Agent(t.Context(), "nobody"); !errors.Is(err, memory.ErrNoAgent) {
 		t.Errorf("%v", err)
 	}
@@ -200,7 +206,7 @@ func TestNotesWait(t *testing.T) {
 		if err != nil || len(list) != 2 || list[0].Note.Text != "one" || !list[1].Time.Equal(at) {
 			t.Errorf("%+v, %v", list, err)
 		}
-		return c.Written(ctx, list[0].Generation)
+		return c.Written(ctx, []int64{list[0].Generation})
 	})
 	if n, since, err := s.Waiting(t.Context(), "main"); n != 1 || !since.Equal(at) || err != nil {
 		t.Errorf("%d since %v, %v", n, since, err)

@@ -9,7 +9,7 @@ import (
 // Cluster has memories of agents that other machines share.
 type Cluster interface {
 	// Memory returns the memory of an agent as the cluster has it now, and what derives from it, which may be nil. The error is
-	// memory.ErrNoAgent for an agent that it does not have.
+	// memory.ErrNoAgent for an agent that it does not have. A memory of this process that says that it is fenced does not answer; the cluster's does.
 	Memory(ctx context.Context, agent string) (Memory, Deriver, error)
 	// Agents returns the agents of the cluster.
 	Agents(ctx context.Context) ([]string, error)
@@ -23,7 +23,9 @@ type clustered struct {
 
 func (c clustered) of(ctx context.Context, agent string) (Memory, bool, error) {
 	if m, ok := c.here[agent]; ok {
-		return m, true, nil
+		if f, ok := m.(interface{ Fenced() bool }); !ok || !f.Fenced() {
+			return m, true, nil
+		}
 	}
 	m, _, err := c.cluster.Memory(ctx, agent)
 	return m, err == nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
 )
@@ -163,24 +164,10 @@ func (a *app) clusterAdoptCmd() *cobra.Command {
 		Long: "Write the notes of an agent as the cluster has them into a new folder, and make this machine its owner. The former owner, if it comes\n" +
 			"back, writes nothing to the cluster any more. kioku serve --agent AGENT=FOLDER goes on, and writes the notes that waited for the owner.",
 		Example: "  kioku cluster adopt nova ~/nova",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(s *host.Store) error {
-				conf, err := a.config()
-				if err != nil {
-					return err
-				}
-				dir, err := filepath.Abs(args[1])
-				if err != nil {
-					return err
-				}
-				if err := host.Adopt(cmd.Context(), s, conf, args[0], dir, force); err != nil {
-					return err
-				}
-				a.Notice("%s is in %s, and this machine its owner; kioku serve --agent %s=%s goes on", args[0], dir, args[0], args[1])
-				return nil
-			})
-		},
 	}
+	cmd.RunE = a.intoFolder("and this machine its owner; kioku serve --agent AGENT=FOLDER goes on", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
+		return host.Adopt(ctx, s, conf, agent, dir, force)
+	})
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner that is still there, too")
 	return cmd
 }
@@ -190,23 +177,30 @@ func (a *app) clusterExportCmd() *cobra.Command {
 		Use: "export AGENT FOLDER", Short: "Write the notes of an agent, with those that wait, into a new folder", Args: cobra.ExactArgs(2),
 		Long: "Write the notes of an agent as the cluster has them, with those that wait for its owner, into a new folder, and its vectors into the state\n" +
 			"folder, so that nothing is embedded again. The cluster stays as it is.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(s *host.Store) error {
-				conf, err := a.config()
-				if err != nil {
-					return err
-				}
-				dir, err := filepath.Abs(args[1])
-				if err != nil {
-					return err
-				}
-				if err := host.Export(cmd.Context(), s, conf, args[0], dir, a.log(slog.LevelWarn)); err != nil {
-					return err
-				}
-				a.Notice("%s is in %s", args[0], dir)
-				return nil
-			})
-		},
+		RunE: a.intoFolder("with its notes and vectors", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
+			return host.Export(ctx, s, conf, agent, dir, a.log(slog.LevelWarn))
+		}),
+	}
+}
+
+// intoFolder has f write the agent of the first argument into the folder of the second, and tells what it has done.
+func (a *app) intoFolder(told string, f func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.withStore(cmd.Context(), func(s *host.Store) error {
+			conf, err := a.config()
+			if err != nil {
+				return err
+			}
+			dir, err := filepath.Abs(args[1])
+			if err != nil {
+				return err
+			}
+			if err := f(cmd.Context(), s, conf, args[0], dir); err != nil {
+				return err
+			}
+			a.Notice("%s is in %s, %s", args[0], dir, told)
+			return nil
+		})
 	}
 }
 

@@ -90,5 +90,7 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	if strings.Count(all, "Said while the folder was away.") != 1 || strings.Count(all, "Uno port") != 1 {
 		t.Errorf("the export says %s", all)
 	}
+	other("cluster", "drain", strings.Split(st.Agents[0].Owner, "/")[0], "--set", store).wants(t, exitOK, "0 agents of")
 	other("cluster", "status").wants(t, exitUsage, "no cluster is configured")
+	p.terminates()
 }

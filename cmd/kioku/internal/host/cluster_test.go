@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"kioku"
 	"kioku/embed"
 	"kioku/memory"
+	"kioku/note/forgotten"
 	"kioku/pgstore"
 	"kioku/pgstore/pgtest"
 	"kioku/server"
@@ -203,6 +205,9 @@ func TestClusterFollowsTheFolder(t *testing.T) {
 	if _, err := o.Forget(t.Context(), memory.Forget{Places: []string{found.Places[0].Place}}); err != nil {
 		t.Fatal(err)
 	}
+	if a, err := o.Append(t.Context(), memory.Note{Text: "4711 opens the gate.", Source: memory.NoteFromAgent}); err != nil || a.Forgotten == "" {
+		t.Errorf("the owner stores what was forgotten: %+v, %v", a, err)
+	}
 	m := at(t, b, "main")
 	if got := hits(t, m, "where does the heron nest?"); len(got) == 0 || !strings.Contains(got[0].Snippet, "weir") {
 		t.Errorf("%+v", got)
@@ -241,7 +246,7 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	if err := second.push(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.Append(t.Context(), memory.Note{Text: "Too late."}); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := first.Append(t.Context(), memory.Note{Text: "Too late."}); !errors.Is(err, pgstore.ErrFenced) || !first.Fenced() {
 		t.Errorf("the former owner writes: %v", err)
 	}
 	for i := range 2 {
@@ -256,7 +261,7 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 		t.Errorf("the former owner comes back with its old folder: %v", err)
 	}
 	second.epoch = 0
-	if err := second.push(t.Context()); err != nil {
+	if err := second.push(t.Context()); err != nil || second.Fenced() {
 		t.Error(err)
 	}
 	at(t, b, "main")
@@ -300,6 +305,49 @@ func TestClusterAnswersWhileTheStoreIsAway(t *testing.T) {
 	}
 	at(t, b, "main")
 	sameFiles(t, o.Workspace(), filepath.Join(b.dir, "main"))
+}
+
+// A note that was taken and is forgotten before the owner has written it is written nowhere, and stops nothing; one that the folder refuses waits on.
+func TestClusterGoesOnAfterANoteThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("refused")
+	a, b := testNode(t, address, "a"), testNode(t, address, "b")
+	o := testOwner(t, a, "main", example)
+	for _, n := range []memory.Note{{Text: "The gate code is 4711.", Source: memory.NoteFromAgent}, {Text: "The heron nests by the weir.", Key: "k"}, {Text: "The ferry leaves at nine."}} {
+		if _, err := at(t, b, "main").Append(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stone := forgotten.Stone{ID: "20260303T120000Z-00000000"}
+	stone.Add("The gate code is 4711.")
+	line, err := json.Marshal(stone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{ // by hand: also another note with the key of one that waits
+		forgotten.File:         string(line) + "\n",
+		"memory/2026-03-03.md": "# 2026-03-03\n",
+	} {
+		if err := os.WriteFile(filepath.Join(o.Workspace(), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := o.m.Append(t.Context(), memory.Note{Text: "Something else with the key.", Key: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	day, err := os.ReadFile(filepath.Join(o.Workspace(), "memory/2026-03-03.md"))
+	if err != nil || strings.Contains(string(day), "4711") || strings.Contains(string(day), "heron") || strings.Count(string(day), "at nine") != 1 {
+		t.Errorf("%s, %v", day, err)
+	}
+	if n, _, err := a.store.Waiting(t.Context(), "main"); n != 1 || err != nil {
+		t.Errorf("%d notes wait, %v", n, err)
+	}
+	if got := hits(t, at(t, b, "main"), "when does the ferry leave?"); len(got) == 0 || !strings.Contains(got[0].Snippet, "at nine") {
+		t.Errorf("%+v", got)
+	}
 }
 
 // Nodes and writers of many notes at once: all that was acknowledged is in the folder, once.

@@ -151,6 +151,9 @@ func (m *mirror) take(ctx context.Context, r pgstore.Reading, of *Memory) error 
 		n := w.Note
 		n.At = w.Time
 		a, err := of.Append(ctx, n)
+		if isRefusal(err) {
+			continue // as the folder will, which says so
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	"kioku/pgstore"
+)
+
+// Adopt writes the folder of an agent as the store has it into a new folder, and makes this machine the owner of it. The notes that wait come when
+// it serves the folder. The error is pgstore.ErrFenced if the owner is still there; force takes the agent from it all the same.
+func Adopt(ctx context.Context, store *Store, conf *config.Config, agent, dir string, force bool) error {
+	state, err := conf.StateDir()
+	if err != nil {
+		return err
+	}
+	return adopt(ctx, store, agent, dir, nodeName(state), filepath.Join(state, "cluster"), force)
+}
+
+func adopt(ctx context.Context, store *Store, agent, dir, node, records string, force bool) error {
+	if err := newFolder(ctx, store, agent, dir); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	a, err := store.Agent(ctx, agent)
+	if err != nil {
+		return err
+	}
+	epoch, err := store.Own(ctx, agent, ownerOf(node, dir), a.Epoch, leaseTime, force)
+	if err == nil {
+		err = recordEpoch(ownerRecord(records, agent, dir), epoch)
+	}
+	if err != nil {
+		return err
+	}
+	m := &mirror{dir: dir}
+	return store.Since(ctx, agent, 0, func(ctx context.Context, r pgstore.Reading) error { return r.Files(ctx, m.put) })
+}
+
+// newFolder makes the folder for an agent of the store.
+func newFolder(ctx context.Context, store *Store, agent, dir string) error {
+	if _, err := store.Agent(ctx, agent); err != nil {
+		return err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return &memory.InputError{Field: "folder", Problem: dir + " has files already; name a new one"}
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
+// Export writes the folder of an agent, with the notes that wait for its owner, into a new folder, and indexes it.
+func Export(ctx context.Context, store *Store, conf *config.Config, agent, dir string, log *slog.Logger) error {
+	if err := newFolder(ctx, store, agent, dir); err != nil {
+		return err
+	}
+	h := &Host{opt: Options{Conf: conf, Out: &render.Output{}, Log: log}}
+	s, err := h.shared()
+	if err != nil {
+		return err
+	}
+	m, err := h.openMemory(ctx, config.Place{Agent: agent, Workspace: dir}, s, true)
+	if err != nil {
+		return err
+	}
+	record, err := os.CreateTemp("", "kioku-export-*.json")
+	if err != nil {
+		return errors.Join(err, m.Close())
+	}
+	defer os.Remove(record.Name())
+	err = (&mirror{dir: dir, record: record.Name()}).follow(ctx, store, m)
+	return errors.Join(err, record.Close(), m.Close())
+}

@@ -322,8 +322,7 @@ type Options struct {
 	Mode Mode
 	// LockWait is how long Open waits for another process that owns the index, unless that is a daemon; 0 means not at all.
 	LockWait time.Duration
-	// GivenVectors has no notes embedded: their vectors come by PutVectorRows. Queries are embedded. What writes notes also has them
-	// indexed, by SyncPaths.
+	// GivenVectors has only queries embedded: vectors of notes come by PutVectorRows, and whoever writes notes calls SyncPaths.
 	GivenVectors bool
 	// Daemon marks this process as one that keeps the index until it is stopped, so that nobody waits for it.
 	Daemon bool

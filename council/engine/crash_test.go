@@ -297,7 +297,8 @@ func child(t *testing.T, dir string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-// Check 6: kill -9 at random moments, 10 times, or 200 in make soak.
+// Check 6: kill -9 at random moments, 10 times, or 200 in make soak. A council is killed once: after flow.MaxCalls calls that were cut off, a
+// member abstains, as it has to.
 func TestKillAtRandomChangesNoRecord(t *testing.T) {
 	t.Parallel()
 	want, _ := wanted(t)
@@ -305,18 +306,15 @@ func TestKillAtRandomChangesNoRecord(t *testing.T) {
 	if testkit.Soak() {
 		kills = 200
 	}
-	done, random := 0, rand.New(rand.NewPCG(testkit.Seed(), 0))
-	for n := 0; done < kills; n++ {
+	random := rand.New(rand.NewPCG(testkit.Seed(), 0))
+	for done := 0; done < kills; {
 		dir := counciltest.Dir(t)
-		for range 6 {
-			cmd, _ := child(t, dir)
-			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) // until the kill: a race with a process is what is tested
-			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				t.Fatal(err)
-			}
-			if cmd.Wait() == nil {
-				break
-			}
+		cmd, _ := child(t, dir)
+		time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond) // until the kill: a race with a process is what is tested
+		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		if cmd.Wait() != nil {
 			done++
 		}
 		cmd, out := child(t, dir)

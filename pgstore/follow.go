@@ -119,9 +119,9 @@ type Node struct {
 	Seen time.Duration
 }
 
-// Join says that a node is there, and how to reach it. It is to be called again now and then.
+// Join says that a node is there, and how to reach it. It is to be called again now and then. Nodes that were not heard of for a day are forgotten.
 func (s *Store) Join(ctx context.Context, n Node) error {
-	_, err := s.shards[0].pool.Exec(ctx, `INSERT INTO kioku.nodes (node, address, secret, version) VALUES ($1, $2, $3, $4)
+	_, err := s.shards[0].pool.Exec(ctx, `WITH gone AS (DELETE FROM kioku.nodes WHERE seen < now() - interval '1 day' AND node <> $1) INSERT INTO kioku.nodes (node, address, secret, version) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (node) DO UPDATE SET address = $2, secret = $3, version = $4, seen = now()`, n.Name, n.Address, n.Secret, n.Version)
 	return away(err)
 }
@@ -144,11 +144,8 @@ func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) 
 	return agents, nil
 }
 
-// Nodes returns the nodes that were seen within a time, and removes those that were not seen for a day.
+// Nodes returns the nodes that were seen within a time.
 func (s *Store) Nodes(ctx context.Context, within time.Duration) (all []Node, err error) {
-	if _, err := s.shards[0].pool.Exec(ctx, "DELETE FROM kioku.nodes WHERE seen < now() - interval '1 day'"); err != nil {
-		return nil, away(err)
-	}
 	rows, err := s.shards[0].pool.Query(ctx, "SELECT node, address, secret, version, now() - seen FROM kioku.nodes WHERE seen > now() - $1::interval ORDER BY node", within)
 	if err != nil {
 		return nil, away(err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,7 +27,7 @@ const (
 	// schemaVersion is that of schema.sql. schemaLock is the advisory lock of whoever creates it.
 	schemaVersion, schemaLock = 1, 0x6b696f6b75
 	// connectTimeout is how long a connection may take, and callTimeout what a call without a deadline has.
-	connectTimeout, callTimeout = 5 * time.Second, 10 * time.Second
+	connectTimeout, callTimeout = 2 * time.Second, 10 * time.Second
 	// idleTimeout ends a transaction whose process stands still, so that its locks do not keep others out.
 	idleTimeout = 10 * time.Second
 )
@@ -57,8 +58,8 @@ type shard struct {
 	pool *pgxpool.Pool
 }
 
-// Open connects to databases by their addresses (postgres://...), and creates the tables that are missing. The order of the addresses does not
-// matter, but that the first has the table of agents that were moved.
+// Open returns the store in databases with addresses (postgres://...). It connects to them when it is used, and creates the tables that are missing.
+// The order of the addresses does not matter, but that the first has the table of agents that were moved.
 func Open(ctx context.Context, addresses []string, opt Options) (*Store, error) {
 	if len(addresses) == 0 {
 		return nil, &memory.InputError{Field: "store", Problem: "names no database"}
@@ -85,33 +86,39 @@ func Open(ctx context.Context, addresses []string, opt Options) (*Store, error) 
 	return s, nil
 }
 
-// openShard connects to one database.
+// openShard returns one database. Of several hosts it is the one that takes writes.
 func openShard(ctx context.Context, address string, opt Options) (*shard, error) {
 	conf, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		// The error of pgx quotes the address, which may have a password.
 		return nil, &memory.InputError{Field: "store", Problem: "has an address that is no postgres://user@host:port/database"}
 	}
-	conf.MaxConns = int32(opt.MaxConns)
-	conf.ConnConfig.ConnectTimeout = connectTimeout
-	conf.ConnConfig.RuntimeParams["application_name"] = "kioku"
 	c := conf.ConnConfig
+	conf.MaxConns = int32(opt.MaxConns)
+	c.ConnectTimeout = connectTimeout
+	c.RuntimeParams["application_name"] = "kioku"
+	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
 	sh := &shard{name: fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)}
+	var migrated atomic.Bool
+	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if migrated.Load() {
+			return nil
+		}
+		err := migrate(ctx, conn)
+		migrated.Store(err == nil)
+		return err
+	}
 	if sh.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {
 		return nil, fmt.Errorf("%s: %w", sh.name, err)
-	}
-	if err := sh.migrate(ctx); err != nil {
-		sh.pool.Close()
-		return nil, fmt.Errorf("%s: %w", sh.name, away(err))
 	}
 	return sh, nil
 }
 
 // migrate creates the tables of an empty database, once, whoever comes first.
-func (sh *shard) migrate(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return pgx.BeginFunc(ctx, sh.pool, func(tx pgx.Tx) error {
+func migrate(ctx context.Context, conn *pgx.Conn) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
 			return err
 		}
@@ -132,6 +139,16 @@ func (sh *shard) migrate(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// Reach returns an error if a database cannot be used now: memory.ErrUnreachable if it may be later.
+func (s *Store) Reach(ctx context.Context) error {
+	for _, sh := range s.shards {
+		if err := sh.pool.Ping(ctx); err != nil {
+			return fmt.Errorf("%s: %w", sh.name, away(err))
+		}
+	}
+	return nil
 }
 
 // Close ends all connections.

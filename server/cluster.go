@@ -2,32 +2,61 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
+
+	"kioku/memory"
+	"kioku/server/op"
 )
 
-// Cluster has memories of agents that other machines share.
+// Cluster has memories of agents that several machines share.
 type Cluster interface {
-	// Memory returns the memory of an agent as the cluster has it now, and what derives from it, which may be nil. The error is
-	// memory.ErrNoAgent for an agent that it does not have. A memory of this process that says that it is fenced does not answer; the cluster's does.
-	Memory(ctx context.Context, agent string) (Memory, Deriver, error)
+	// Memory returns the memory of an agent as the cluster has it now. The error is memory.ErrNoAgent for an agent that it does not have.
+	Memory(ctx context.Context, agent string) (Memory, error)
+	// Elsewhere reaches the machine that is to do an operation for an agent; nil means this one. With folder it is the one that has the folder.
+	Elsewhere(ctx context.Context, agent string, folder bool) (http.RoundTripper, error)
 	// Agents returns the agents of the cluster.
 	Agents(ctx context.Context) ([]string, error)
 }
 
-// clustered are the memories of this process and those of a cluster.
+// anywhere are the operations that a machine does without the folder. The others are done by the one that has it.
+var anywhere = []string{"search", "get", "append", "ls", "links", "chunks", "activity", "explain", "map", "estimate", "agents", "status", "sync", "rebuild", "events"}
+
+// onlyHere are those of them that are about the index of this machine.
+var onlyHere = []string{"status", "sync", "rebuild", "events"}
+
+// forwardInCluster says which machine does an operation.
+func (s *Server) forwardInCluster() op.Forward {
+	return op.Forward{
+		Reach: func(ctx context.Context, a op.About, in any) (http.RoundTripper, error) {
+			if slices.Contains(onlyHere, a.Name) {
+				return nil, nil
+			}
+			if err := permit(ctx, clusterNames{s.memories}, a, in); err != nil {
+				return nil, err
+			}
+			return s.opt.Cluster.Elsewhere(ctx, in.(agentRequest).GetAgent(), !slices.Contains(anywhere, a.Name))
+		},
+		Failed: func(a op.About, err error) (here bool, failed error) {
+			if errors.Is(err, memory.ErrUnreachable) {
+				return a.Right == rightAgent && slices.Contains(anywhere, a.Name), fmt.Errorf("owner_away: the machine with the folder does not answer: %w", err)
+			}
+			return false, forwardedError(err)
+		},
+	}
+}
+
+// clustered are the memories of a cluster, and those of this process.
 type clustered struct {
 	here    byAgent[Memory]
 	cluster Cluster
 }
 
 func (c clustered) of(ctx context.Context, agent string) (Memory, bool, error) {
-	if m, ok := c.here[agent]; ok {
-		if f, ok := m.(interface{ Fenced() bool }); !ok || !f.Fenced() {
-			return m, true, nil
-		}
-	}
-	m, _, err := c.cluster.Memory(ctx, agent)
+	m, err := c.cluster.Memory(ctx, agent)
 	return m, err == nil, err
 }
 
@@ -38,3 +67,8 @@ func (c clustered) ids(ctx context.Context) []string {
 	}
 	return slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(all, maps.Keys(c.here)))))
 }
+
+// clusterNames are the names of the agents of a cluster. It opens no memory, and does not know whether there is one.
+type clusterNames struct{ among[Memory] }
+
+func (clusterNames) of(context.Context, string) (Memory, bool, error) { return nil, true, nil }

@@ -190,13 +190,6 @@ func (s deriveService) of(ctx context.Context, req agentRequest, write bool, che
 		return nil, err
 	}
 	d, ok := s.opt.Derivers[req.GetAgent()]
-	if _, here := s.opt.Agents[req.GetAgent()]; !here && s.opt.Cluster != nil {
-		_, of, err := s.opt.Cluster.Memory(ctx, req.GetAgent())
-		if err != nil {
-			return nil, err
-		}
-		d, ok = of, of != nil
-	}
 	if !ok {
 		return nil, memory.ErrDeriveOff
 	}

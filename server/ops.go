@@ -20,12 +20,16 @@ func Operations() []op.Any { return (*Server)(nil).operations() }
 // operations returns what the server can do.
 func (s *Server) operations() []op.Any {
 	memories := slices.Concat(opsOf(memoryOps(s)), opsOf(historyOps(s)), opsOf(deriveOps(s)))
-	if s != nil && s.opt.Memory != nil {
+	if s != nil && (s.opt.Memory != nil || s.opt.Cluster != nil) {
+		forward := s.forwardOfSidecars()
+		if s.opt.Cluster != nil {
+			forward = s.forwardInCluster()
+		}
 		for i, o := range memories {
 			if o.About().Right == "" {
 				continue // it is about no agent, and asks the other server itself
 			}
-			memories[i] = o.Via(op.Forward{Conn: s.opt.Memory, Permit: s.permitForward, Failed: forwardedError})
+			memories[i] = o.Via(forward)
 		}
 	}
 	return slices.Concat(memories, opsOf(agentOps(s)), opsOf(councilOps(s)))

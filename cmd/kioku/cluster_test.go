@@ -94,3 +94,26 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	other("cluster", "status").wants(t, exitUsage, "no cluster is configured")
 	p.terminates()
 }
+
+// A node that starts while the database stands still answers from its folder, says so, and acknowledges nothing; it goes on when the database is back.
+func TestClusterStartsWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.New(t)
+	address := pg.Database("late")
+	pg.Stop()
+	b := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n\n- The harbour office closes at six.\n"})
+	b.serve("--set", "store="+address)
+	if got := b.run("search", "when does the office close?", "--json"); !strings.Contains(got.stdout, "closes at six") || !strings.Contains(got.stdout, "store_away") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+	if got := b.run("append", "The ferry leaves at nine.", "--timeout", "2s"); got.code == exitOK {
+		t.Errorf("acknowledged: %s", got.stdout)
+	}
+	pg.Continue()
+	for b.run("append", "The ferry leaves at ten.").code != exitOK {
+		if t.Context().Err() != nil {
+			t.Fatal("no note is ever taken")
+		}
+		time.Sleep(20 * time.Millisecond) // until the node looks again
+	}
+}

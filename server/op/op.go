@@ -93,24 +93,30 @@ func (s Stream[In, Out]) About() About {
 	return About{s.Name, s.Route, s.Right, s.Doc, reflect.TypeFor[In](), reflect.TypeFor[Out](), true}
 }
 
-// Forward says how operations are done by another service.
+// Forward says which operations are done by another service.
 type Forward struct {
-	// Conn reaches it.
-	Conn http.RoundTripper
-	// Permit checks a request, and completes it: in points to it.
-	Permit func(ctx context.Context, a About, in any) error
-	// Failed returns what a caller is told about an error of the other service.
-	Failed func(error) error
+	// Reach checks a request and completes it (in points to it), and returns what reaches the other service, or nil if this one does it.
+	Reach func(ctx context.Context, a About, in any) (http.RoundTripper, error)
+	// Failed returns what a caller is told about an error of the other service, and whether this one is to do it instead.
+	Failed func(a About, err error) (here bool, failed error)
 }
 
 // Via implements Any.
 func (o Op[In, Out]) Via(f Forward) Any {
 	return New(o.Name, o.Route, o.Right, o.Doc, func(ctx context.Context, in In) (out Out, err error) {
-		if err = f.Permit(ctx, o.About(), &in); err != nil {
+		conn, err := f.Reach(ctx, o.About(), &in)
+		if err != nil {
 			return out, err
 		}
-		out, err = o.Call(ctx, f.Conn, in)
-		return out, f.Failed(err)
+		if conn != nil {
+			if out, err = o.Call(ctx, conn, in); err == nil {
+				return out, nil
+			}
+			if here, err := f.Failed(o.About(), err); !here || ctx.Err() != nil {
+				return out, err
+			}
+		}
+		return o.Do(ctx, in)
 	})
 }
 
@@ -119,18 +125,29 @@ func (s Stream[In, Out]) Via(f Forward) Any {
 	return NewStream(s.Name, s.Route, s.Right, s.Doc, func(ctx context.Context, in In) iter.Seq2[Out, error] {
 		return func(yield func(Out, error) bool) {
 			var none Out
-			if err := f.Permit(ctx, s.About(), &in); err != nil {
+			fail := func(err error) error {
+				if err != nil {
+					_, err = f.Failed(s.About(), err)
+				}
+				return err
+			}
+			conn, err := f.Reach(ctx, s.About(), &in)
+			if err != nil {
 				yield(none, err)
 				return
 			}
-			parts, err := s.Open(ctx, f.Conn, in)
+			if conn == nil {
+				s.Do(ctx, in)(yield)
+				return
+			}
+			parts, err := s.Open(ctx, conn, in)
 			if err != nil {
-				yield(none, f.Failed(err))
+				yield(none, fail(err))
 				return
 			}
 			Ready(ctx)
 			for part, err := range parts {
-				if !yield(part, f.Failed(err)) {
+				if !yield(part, fail(err)) {
 					return
 				}
 			}

@@ -5,11 +5,15 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +23,7 @@ import (
 
 	"kioku/client"
 	"kioku/cmd/kioku/config"
+	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/server"
 )
@@ -32,6 +37,8 @@ const (
 	pushTime, pushBytes = 5 * time.Minute, 8 << 20
 	// lookTime is how long the store may take to say whether an agent has changed, and lookAgain how long nobody asks it after it has not.
 	lookTime, lookAgain = time.Second, 3 * time.Second
+	// startTime is how long a start waits for the store.
+	startTime = 3 * time.Second
 	// awayFor is how long such a memory answers after the store was last reached.
 	awayFor = 10 * time.Minute
 )
@@ -46,9 +53,14 @@ type cluster struct {
 	now   func() time.Time
 	log   *slog.Logger
 
+	ctx  context.Context // of what goes on in the background
+	stop func()
+	busy sync.WaitGroup // replicas that are being opened
+
 	mu       sync.Mutex
 	owned    map[string]*owned
 	replicas map[string]*replica
+	peers    map[pgstore.Node]*client.Client // by address and secret
 }
 
 // nodeName returns the name of the node that keeps its state in a folder.
@@ -64,13 +76,12 @@ func nodeName(state string) string {
 // Store is what a cluster keeps.
 type Store = pgstore.Store
 
+// nextShard matches what is between two addresses: a comma may also be between two hosts of one.
+var nextShard = regexp.MustCompile(`\s*,\s*(postgres(?:ql)?://)`)
+
 // OpenStore opens the databases that the settings name.
 func OpenStore(ctx context.Context, conf *config.Config, log *slog.Logger) (*Store, error) {
-	var addresses []string
-	for address := range strings.SplitSeq(conf.Store, ",") {
-		addresses = append(addresses, strings.TrimSpace(address))
-	}
-	return pgstore.Open(ctx, addresses, pgstore.Options{Log: log})
+	return pgstore.Open(ctx, strings.Fields(nextShard.ReplaceAllString(conf.Store, " $1")), pgstore.Options{Log: log})
 }
 
 // joinCluster makes a daemon a node of the cluster that its settings name.
@@ -78,27 +89,39 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 	if !h.opt.Daemon || h.opt.Conf.Store == "" {
 		return nil
 	}
+	state, err := h.opt.Conf.StateDir()
+	if err != nil {
+		return err
+	}
 	store, err := OpenStore(ctx, h.opt.Conf, h.opt.Log)
 	if err != nil {
 		return err
 	}
-	state, err := h.opt.Conf.StateDir()
-	if err != nil {
+	reach, done := context.WithTimeout(ctx, startTime)
+	defer done()
+	if err := store.Reach(reach); errors.Is(err, memory.ErrUnreachable) {
+		h.opt.Log.Warn("the store does not answer; until it does, this node answers from what it has, and takes no notes", "err", err)
+	} else if err != nil {
 		store.Close()
 		return err
 	}
-	h.cluster = &cluster{
-		store: store, dir: filepath.Join(state, "cluster"), now: ClockOf(h.opt.Conf), log: h.opt.Log, owned: map[string]*owned{}, replicas: map[string]*replica{},
-		node: pgstore.Node{Name: nodeName(state), Address: h.opt.Conf.NodeAddress, Secret: rand.Text(), Version: h.opt.Version},
-		dial: h.opt.Dial,
-		open: func(ctx context.Context, agent, workspace string) (*Memory, error) {
-			return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true)
-		},
+	node := pgstore.Node{Name: nodeName(state), Address: h.opt.Conf.NodeAddress, Secret: rand.Text(), Version: h.opt.Version}
+	h.cluster = newCluster(store, node, filepath.Join(state, "cluster"), ClockOf(h.opt.Conf), h.opt.Log)
+	h.cluster.dial = h.opt.Dial
+	h.cluster.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
+		return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true)
 	}
 	for _, m := range h.Memories {
 		h.cluster.share(m)
 	}
 	return nil
+}
+
+// newCluster returns a node of a cluster, which keeps its mirrors in dir.
+func newCluster(store *pgstore.Store, node pgstore.Node, dir string, now func() time.Time, log *slog.Logger) *cluster {
+	c := &cluster{store: store, node: node, dir: dir, now: now, log: log, owned: map[string]*owned{}, replicas: map[string]*replica{}, peers: map[pgstore.Node]*client.Client{}}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	return c
 }
 
 // listensAt says where this node listens, at which others reach it unless the settings say where.
@@ -118,7 +141,7 @@ func (c *cluster) listensAt(at net.Addr) {
 
 // share makes the memory of a place one that the cluster shares.
 func (c *cluster) share(m *Memory) {
-	o := &owned{Memory: m.served, c: c, m: m, wake: make(chan struct{}, 1), sums: map[string]stampedSum{}}
+	o := &owned{Memory: m.served, c: c, m: m, wake: make(chan struct{}, 1), lock: newLock(), sums: map[string]stampedSum{}}
 	c.owned[m.Agent()] = o
 	m.served = o
 }
@@ -178,22 +201,108 @@ func (c *cluster) Agents(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// Memory implements server.Cluster: it returns the memory of an agent of another node, as the store has it now.
-func (c *cluster) Memory(ctx context.Context, agent string) (server.Memory, server.Deriver, error) {
+// Memory implements server.Cluster. A memory of another node that is not open yet is waited for.
+func (c *cluster) Memory(ctx context.Context, agent string) (server.Memory, error) {
+	if o := c.owned[agent]; o != nil && !o.fenced.Load() {
+		if err := o.follow(ctx); err != nil || !o.fenced.Load() {
+			return o, err
+		}
+	}
+	r := c.replica(agent)
+	select {
+	case <-r.opened:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: this node is still making its index of agent %s; ask again", memory.ErrUnreachable, agent)
+	}
+	if err := r.lock.take(ctx); err != nil {
+		return nil, err
+	}
+	defer r.lock.release()
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	return r, r.follow(ctx)
+}
+
+// replica returns the memory of an agent of another node, and begins to open it if it is not open.
+func (c *cluster) replica(agent string) *replica {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	r := c.replicas[agent]
 	if r == nil {
-		r = &replica{c: c, agent: agent}
+		r = &replica{c: c, agent: agent, lock: newLock(), opened: make(chan struct{})}
 		c.replicas[agent] = r
+		c.busy.Go(func() {
+			defer close(r.opened)
+			if r.failed = r.open(c.ctx); r.failed != nil {
+				c.mu.Lock()
+				delete(c.replicas, agent)
+				c.mu.Unlock()
+			}
+		})
 	}
 	r.used = c.now()
-	c.mu.Unlock()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.follow(ctx); err != nil {
-		return nil, nil, err
+	return r
+}
+
+// Elsewhere implements server.Cluster. While a memory of another node is not open, the node with the folder does what this one could do.
+func (c *cluster) Elsewhere(ctx context.Context, agent string, folder bool) (http.RoundTripper, error) {
+	if o := c.owned[agent]; o != nil && !o.fenced.Load() {
+		return nil, nil
 	}
-	return r, nil, nil
+	c.mu.Lock()
+	r := c.replicas[agent]
+	c.mu.Unlock()
+	if r != nil && !folder {
+		select {
+		case <-r.opened:
+			return nil, nil
+		default:
+		}
+	}
+	a, err := c.store.Agent(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.ownerOf(ctx, a)
+	if folder {
+		return conn, err
+	}
+	c.replica(agent)
+	if err != nil {
+		return nil, nil
+	}
+	return conn, nil
+}
+
+// ownerOf reaches the node with the folder of an agent.
+func (c *cluster) ownerOf(ctx context.Context, a pgstore.Agent) (http.RoundTripper, error) {
+	away := func(why string) error {
+		return fmt.Errorf("%w: owner_away: only the node with the folder of agent %s can do this, and %s", memory.ErrUnreachable, a.Name, why)
+	}
+	if a.Owner == "" || !a.Leased {
+		return nil, away("none has it now; kioku cluster adopt takes it")
+	}
+	nodes, err := c.store.Nodes(ctx, leaseTime)
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(a.Owner, "/")
+	i := slices.IndexFunc(nodes, func(n pgstore.Node) bool { return n.Name == name })
+	if i < 0 || name == c.node.Name || c.dial == nil {
+		return nil, away("it was not heard of for a while")
+	}
+	key := pgstore.Node{Address: nodes[i].Address, Secret: nodes[i].Secret}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peers[key] == nil {
+		conn, err := c.dial(key.Address, key.Secret)
+		if err != nil {
+			return nil, away(err.Error())
+		}
+		c.peers[key] = conn
+	}
+	return c.peers[key].Conn, nil
 }
 
 // closeIdle closes replicas that nobody uses.
@@ -214,11 +323,16 @@ func (c *cluster) closeIdle() {
 
 // close closes what the cluster has open.
 func (c *cluster) close() {
+	c.stop()
+	c.busy.Wait()
 	c.mu.Lock()
-	replicas := slices.Collect(maps.Values(c.replicas))
+	replicas, peers := slices.Collect(maps.Values(c.replicas)), slices.Collect(maps.Values(c.peers))
 	c.mu.Unlock()
 	for _, r := range replicas {
 		r.close()
+	}
+	for _, p := range peers {
+		_ = p.Close() // nothing is under way
 	}
 	ctx, done := context.WithTimeout(context.Background(), time.Second)
 	defer done()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku"
+	"kioku/client"
 	"kioku/embed"
 	"kioku/memory"
 	"kioku/note/forgotten"
@@ -35,8 +37,7 @@ func testNode(t *testing.T, address, name string) *cluster {
 		t.Fatal(err)
 	}
 	state := t.TempDir()
-	c := &cluster{store: store, node: pgstore.Node{Name: name}, dir: filepath.Join(state, "cluster"), now: func() time.Time { return noon },
-		log: slog.New(slog.DiscardHandler), owned: map[string]*owned{}, replicas: map[string]*replica{}}
+	c := newCluster(store, pgstore.Node{Name: name}, filepath.Join(state, "cluster"), func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	c.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
 		return testMemory(t, agent, workspace, state, true), nil
 	}
@@ -82,7 +83,7 @@ func testOwner(t *testing.T, c *cluster, agent, folder string) *owned {
 // at returns the memory of an agent at a node.
 func at(t *testing.T, c *cluster, agent string) server.Memory {
 	t.Helper()
-	m, _, err := c.Memory(t.Context(), agent)
+	m, err := c.Memory(t.Context(), agent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +141,9 @@ func TestClusterAnswersOnEveryNode(t *testing.T) {
 	if have, err := os.ReadFile(text); err == nil {
 		t.Fatalf("the owner has it already: %s", have)
 	}
+	if got := hits(t, at(t, a, "main"), query); len(got) == 0 || !strings.Contains(got[0].Snippet, "Uno port") {
+		t.Errorf("the owner: %+v", got)
+	}
 	for range 3 { // once, however often
 		if err := o.push(t.Context()); err != nil {
 			t.Fatal(err)
@@ -175,6 +179,57 @@ func sameFiles(t *testing.T, want, got string) {
 	}
 	if diff := cmp.Diff(read(want), read(got)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A node that is still making its index has the owner answer; if there is none, callers wait.
+func TestClusterColdNodeAsksTheOwner(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("cold")
+	a, b := testNode(t, address, "a"), testNode(t, address, "b")
+	o := testOwner(t, a, "main", example)
+	a.node.Address, a.node.Secret = "a.example:7600", "of a"
+	if err := a.store.Join(t.Context(), a.node); err != nil {
+		t.Fatal(err)
+	}
+	owner := &http.Transport{}
+	b.dial = func(target, token string) (*client.Client, error) {
+		if target != "a.example:7600" || token != "of a" {
+			t.Errorf("dials %s", target)
+		}
+		return &client.Client{Conn: owner}, nil
+	}
+	open, goOn := b.open, make(chan struct{})
+	b.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
+		<-goOn
+		return open(ctx, agent, workspace)
+	}
+	if conn, err := b.Elsewhere(t.Context(), "nobody", false); !errors.Is(err, memory.ErrNoAgent) {
+		t.Errorf("an agent that nobody has: %v, %v", conn, err)
+	}
+	if conn, err := b.Elsewhere(t.Context(), "main", false); conn != owner || err != nil {
+		t.Errorf("cold: %v, %v", conn, err)
+	}
+	short, done := context.WithTimeout(t.Context(), time.Millisecond)
+	defer done()
+	if m, err := b.Memory(short, "main"); !errors.Is(err, memory.ErrUnreachable) {
+		t.Errorf("a memory that is not open: %v, %v", m, err)
+	}
+	if conn, err := a.Elsewhere(t.Context(), "main", true); conn != nil || err != nil {
+		t.Errorf("the owner does it elsewhere: %v, %v", conn, err)
+	}
+	if err := a.store.Release(t.Context(), "main", o.epoch); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := b.Elsewhere(t.Context(), "main", false); conn != nil || err != nil {
+		t.Errorf("nobody has the folder: %v, %v", conn, err)
+	}
+	close(goOn)
+	if got := hits(t, at(t, b, "main"), "Which database does the v2 ledger use?"); len(got) == 0 {
+		t.Error("nothing is found")
+	}
+	if conn, err := b.Elsewhere(t.Context(), "main", false); conn != nil || err != nil {
+		t.Errorf("warm: %v, %v", conn, err)
 	}
 }
 
@@ -216,8 +271,8 @@ func TestClusterFollowsTheFolder(t *testing.T) {
 	if a, err := m.Append(t.Context(), memory.Note{Text: "Use 4711 for the gate.", Source: memory.NoteFromAgent}); err != nil || a.Forgotten == "" {
 		t.Errorf("a node stores what was forgotten: %+v, %v", a, err)
 	}
-	if _, err := m.Update(t.Context(), memory.Update{OldText: "a", NewText: "b"}); !errors.Is(err, memory.ErrUnreachable) {
-		t.Errorf("a node without the folder updates it: %v", err)
+	if conn, err := b.Elsewhere(t.Context(), "main", true); conn != nil || !errors.Is(err, memory.ErrUnreachable) {
+		t.Errorf("a node without the folder would update it: %v", err)
 	}
 }
 
@@ -246,7 +301,7 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	if err := second.push(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.Append(t.Context(), memory.Note{Text: "Too late."}); !errors.Is(err, pgstore.ErrFenced) || !first.Fenced() {
+	if _, err := first.Append(t.Context(), memory.Note{Text: "Too late."}); !errors.Is(err, pgstore.ErrFenced) || !first.fenced.Load() {
 		t.Errorf("the former owner writes: %v", err)
 	}
 	for i := range 2 {
@@ -261,7 +316,7 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 		t.Errorf("the former owner comes back with its old folder: %v", err)
 	}
 	second.epoch = 0
-	if err := second.push(t.Context()); err != nil || second.Fenced() {
+	if err := second.push(t.Context()); err != nil || second.fenced.Load() {
 		t.Error(err)
 	}
 	at(t, b, "main")
@@ -364,7 +419,7 @@ func TestClusterLosesNoNote(t *testing.T) {
 		go func() {
 			for i := range notes {
 				text := fmt.Sprintf("Note %d of writer %d is about the %d. lock.", i, w, 100*w+i)
-				m, _, err := node.Memory(context.Background(), "main")
+				m, err := node.Memory(context.Background(), "main")
 				if err == nil {
 					_, err = m.Append(context.Background(), memory.Note{Text: text})
 				}

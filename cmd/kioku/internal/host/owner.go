@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,20 +26,41 @@ import (
 // owned is an agent whose folder this host has.
 type owned struct {
 	server.Memory // as callers have it without a cluster
-	c             *cluster
-	m             *Memory
-	wake          chan struct{}
+	look
+	c    *cluster
+	m    *Memory
+	wake chan struct{}
 
-	mu    sync.Mutex // held while it writes or pushes
-	epoch int64      // in which this node is the owner; 0 if it is not
+	lock  lock  // held while it writes or pushes
+	epoch int64 // in which this node is the owner; 0 if it is not
 	sums  map[string]stampedSum
 	sent  int64 // the last vector that the store has
 
-	fenced atomic.Bool // the agent has another folder now
+	generation atomic.Int64 // of the store that the folder has
+	fenced     atomic.Bool  // the agent has another folder now, so that this one must not answer
 }
 
-// Fenced reports whether the folder is no longer that of the agent, so that it must not answer.
-func (o *owned) Fenced() bool { return o.fenced.Load() }
+// follow writes the notes that wait for the folder into it. While the store is away, the folder stays as it is.
+func (o *owned) follow(ctx context.Context) error {
+	a, err := o.ask(ctx, o.c, o.m.Agent())
+	if err != nil || a.Generation == o.generation.Load() {
+		return ctx.Err()
+	}
+	within, done := context.WithTimeout(ctx, lookTime)
+	defer done()
+	err = o.change(within, func(context.Context) ([]string, error) { return []string{}, nil })
+	if err != nil && !o.fenced.Load() {
+		o.miss()
+	}
+	return ctx.Err()
+}
+
+// Search implements server.Memory.
+func (o *owned) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	a, err := o.Memory.Search(ctx, q)
+	o.mark(&a)
+	return a, err
+}
 
 // stampedSum is the hash of a file that was read with a size and time.
 type stampedSum struct {
@@ -66,14 +86,7 @@ func (o *owned) run(ctx context.Context) error {
 		}
 		select {
 		case <-tick.C:
-			o.mu.Lock()
-			if o.epoch != 0 {
-				if err := o.c.store.Renew(ctx, o.m.Agent(), o.epoch, leaseTime); errors.Is(err, pgstore.ErrFenced) {
-					o.epoch = 0
-					o.fenced.Store(true)
-				}
-			}
-			o.mu.Unlock()
+			o.renew(ctx)
 		case _, ok := <-events:
 			for more := true; more && ok; { // one push for all that has happened
 				select {
@@ -89,31 +102,46 @@ func (o *owned) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.epoch != 0 {
-		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer done()
-		_ = o.c.store.Release(ctx, o.m.Agent(), o.epoch) // else the lease ends by itself
+	end, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer done()
+	if o.lock.take(end) == nil {
+		defer o.lock.release()
+		if o.epoch != 0 {
+			_ = o.c.store.Release(end, o.m.Agent(), o.epoch) // else the lease ends by itself
+		}
 	}
 	return ctx.Err()
 }
 
+// renew keeps this node the owner.
+func (o *owned) renew(ctx context.Context) {
+	if o.lock.take(ctx) != nil {
+		return
+	}
+	defer o.lock.release()
+	if o.epoch != 0 && errors.Is(o.c.store.Renew(ctx, o.m.Agent(), o.epoch, leaseTime), pgstore.ErrFenced) {
+		o.epoch = 0
+		o.fenced.Store(true)
+	}
+}
+
 // change commits what f does to the folder, and then what of the folder the store lacks. With paths only these are looked at.
 func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths []string, err error)) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	if err := o.lock.take(ctx); err != nil {
+		return err
+	}
+	defer o.lock.release()
 	if err := o.own(ctx); err != nil {
 		return err
 	}
 	sent := o.sent
-	_, err := o.c.store.Change(ctx, o.m.Agent(), o.epoch, func(ctx context.Context, c *pgstore.Change) error {
+	var added []string // files with notes of other nodes
+	generation, err := o.c.store.Change(ctx, o.m.Agent(), o.epoch, func(ctx context.Context, c *pgstore.Change) error {
 		list, err := c.Waiting(ctx)
 		if err != nil {
 			return err
 		}
-		added, err := o.write(ctx, c, list)
-		if err != nil {
+		if added, err = o.write(ctx, c, list); err != nil {
 			return err
 		}
 		paths, err := f(ctx)
@@ -132,10 +160,17 @@ func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths [
 		o.fenced.Store(true)
 		err = fmt.Errorf("%w: %w", memory.ErrUnreachable, err)
 	}
-	if err == nil {
-		o.sent = sent
+	if err != nil {
+		return err
 	}
-	return err
+	o.sent = sent
+	o.generation.Store(generation)
+	if len(added) > 0 {
+		if err := o.m.SyncPaths(ctx, added); err != nil {
+			o.c.log.Warn("a note is not found yet", "agent", o.m.Agent(), "err", err)
+		}
+	}
+	return nil
 }
 
 // write writes the notes that wait into the folder, and returns the files that have them. One that the folder refuses waits on; one that was

@@ -28,6 +28,11 @@ func TestComposeFileIsValid(t *testing.T) {
 	checkService(t, service, texts(service["healthcheck"].(map[string]any)["test"])[2:])
 	service["comand"] = "x"
 	checkCompose(t, file, "comand")
+	for name, s := range composeFile(t, "cluster/compose.yaml")["services"].(map[string]any) {
+		if service := s.(map[string]any); strings.HasPrefix(name, "kioku") {
+			checkService(t, service, texts(service["healthcheck"].(map[string]any)["test"])[2:])
+		}
+	}
 	for name, s := range composeFile(t, "council/compose.yaml")["services"].(map[string]any) {
 		service := s.(map[string]any)
 		if name != "fence" {

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -60,7 +61,7 @@ func (k *Connector) servedAnywhere(agents []server.Agent, agent string) *server.
 		served = &agents[0]
 	}
 	if served != nil {
-		k.Out.Notice("the daemon answers for agent %s from %s; name another with --agent or --workspace", served.ID, served.Workspace)
+		k.Out.Notice("the daemon answers for agent %s from %s; name another with --agent or --workspace", served.ID, cmp.Or(served.Workspace, "its cluster"))
 	}
 	return served
 }

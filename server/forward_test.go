@@ -35,8 +35,8 @@ func forwarding(t *testing.T, of server.Options, tokens *server.Tokens) string {
 	return l.Addr().String()
 }
 
-// The sidecar's port answers operations on memories too, with the same rights: each one answers each caller for each agent as the server of
-// the memories itself does with the same tokens, for secrets too.
+// The sidecar's port answers operations on memories too, and nodes of a cluster those on memories of others, with the same rights: each one answers
+// each caller for each agent as the server of the memories itself does with the same tokens, for secrets too.
 func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 	t.Parallel()
 	tokens := func() *server.Tokens {
@@ -46,7 +46,15 @@ func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 		return map[string]server.Memory{"ann": &fakeMemory{history: noHistory{}}, "bob": &fakeMemory{history: noHistory{}}}
 	}
 	direct := onTCP(t, server.Options{Agents: memories(), Tokens: tokens()})
-	forwarded := forwarding(t, server.Options{Agents: memories()}, tokens())
+	owner, err := server.New(server.Options{Agents: memories()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := map[string]string{
+		"forwarded":           forwarding(t, server.Options{Agents: memories()}, tokens()),
+		"by a node":           onTCP(t, server.Options{Cluster: fakeCluster{memories(), nil}, Tokens: tokens()}),
+		"by the node's owner": onTCP(t, server.Options{Cluster: fakeCluster{memories(), owner.LocalOperations()}, Tokens: tokens()}),
+	}
 	beside := map[string]bool{}
 	for _, a := range agentOps() {
 		if strings.HasPrefix(a.Path(), "/v1/flush") || takes(a, "messages") || takes(a, "shared_agents") || takes(a, "lease") || strings.Contains(a.Path(), "/tools") || a.Name == "turns" {
@@ -71,8 +79,11 @@ func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 						}
 						return code
 					}
-					if want, got := ask(direct), ask(forwarded); want != got {
-						t.Errorf("%s of %s for %s up to %q: %q; directly: %q", a.Name, token, agent, ceiling, got, want)
+					want := ask(direct)
+					for how, address := range others {
+						if got := ask(address); want != got {
+							t.Errorf("%s of %s for %s up to %q, %s: %q; directly: %q", a.Name, token, agent, ceiling, how, got, want)
+						}
 					}
 					if !takes(a, "max_sensitivity") {
 						break
@@ -84,9 +95,11 @@ func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 	if len(beside) < 10 {
 		t.Errorf("%d operations are of sidecars: %v", len(beside), beside)
 	}
-	listed, err := server.Notes.Agents.Call(t.Context(), overHTTP{forwarded, "tok-r"}, server.None{})
-	if err != nil || len(listed) != 1 || listed[0].ID != "ann" {
-		t.Errorf("agents: %v, %v; want ann alone", listed, err)
+	for how, address := range others {
+		listed, err := server.Notes.Agents.Call(t.Context(), overHTTP{address, "tok-r"}, server.None{})
+		if err != nil || len(listed) != 1 || listed[0].ID != "ann" {
+			t.Errorf("agents %s: %v, %v; want ann alone", how, listed, err)
+		}
 	}
 }
 

@@ -39,7 +39,9 @@ var ErrFenced = errors.New("another node has become the owner of this agent")
 type Options struct {
 	// MaxConns is the maximum number of connections to each shard; 0 means 10.
 	MaxConns int
-	Log      *slog.Logger
+	// Dial connects; nil means the network.
+	Dial pgconn.DialFunc
+	Log  *slog.Logger
 }
 
 // Store is one or more databases in PostgreSQL, each with some of the agents. Its methods may be called concurrently.
@@ -97,6 +99,9 @@ func openShard(ctx context.Context, address string, opt Options) (*shard, error)
 	conf.MaxConns = int32(opt.MaxConns)
 	c.ConnectTimeout = connectTimeout
 	c.RuntimeParams["application_name"] = "kioku"
+	if opt.Dial != nil {
+		c.DialFunc = opt.Dial
+	}
 	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}

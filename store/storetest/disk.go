@@ -49,6 +49,13 @@ func (d *Disk) SetQuota(bytes int64) { d.set(bytes, -1, nil) }
 // FailAfter lets n writes and syncs succeed, and fails all later ones with err.
 func (d *Disk) FailAfter(n int, err error) { d.set(-1, n, err) }
 
+// Broken reports whether operations fail as FailAfter says.
+func (d *Disk) Broken() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.left == 0
+}
+
 // Heal lets all succeed again.
 func (d *Disk) Heal() { d.set(-1, -1, nil) }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"kioku"
 	"kioku/client"
@@ -32,11 +33,16 @@ var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 // testNode returns a node of the cluster in a database.
 func testNode(t *testing.T, address, name string) *cluster {
 	t.Helper()
-	store, err := pgstore.Open(t.Context(), []string{address}, pgstore.Options{})
+	return testNodeIn(t, address, name, t.TempDir(), nil)
+}
+
+// testNodeIn returns a node that keeps its state in a folder, and reaches the database by dial.
+func testNodeIn(t testing.TB, address, name, state string, dial pgconn.DialFunc) *cluster {
+	t.Helper()
+	store, err := pgstore.Open(t.Context(), []string{address}, pgstore.Options{Dial: dial})
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := t.TempDir()
 	c := newCluster(store, pgstore.Node{Name: name}, filepath.Join(state, "cluster"), func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	c.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
 		return testMemory(t, agent, workspace, state, true), nil
@@ -46,7 +52,7 @@ func testNode(t *testing.T, address, name string) *cluster {
 }
 
 // testMemory opens a memory as a host does.
-func testMemory(t *testing.T, agent, workspace, state string, given bool) *Memory {
+func testMemory(t testing.TB, agent, workspace, state string, given bool) *Memory {
 	t.Helper()
 	embedder, err := embed.New(embed.Config{Provider: "hash"})
 	if err != nil {

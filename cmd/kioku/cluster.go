@@ -95,11 +95,7 @@ func (a *app) clusterStatusCmd() *cobra.Command {
 					return err
 				}
 				for _, g := range agents {
-					waiting, _, err := s.Waiting(cmd.Context(), g.Name)
-					if err != nil {
-						return err
-					}
-					st.Agents = append(st.Agents, clusterAgent{g.Name, g.Shard, g.Generation, g.Owner, g.Owner != "" && !g.Leased, waiting})
+					st.Agents = append(st.Agents, clusterAgent{g.Name, g.Shard, g.Generation, g.Owner, g.Owner != "" && !g.Leased, g.Waiting})
 				}
 				return a.Write(st, st.tell)
 			})

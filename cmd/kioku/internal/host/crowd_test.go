@@ -1,0 +1,48 @@
+package host
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	"kioku/pgstore/pgtest"
+)
+
+// Agents of other nodes that are asked at the same time are opened at the same time.
+func TestClusterOpensAgentsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	conf, err := config.Load(config.Sources{Dir: home, Env: []string{"HOME=" + home}, Flags: []config.Flag{{Key: "store", Value: pgtest.New(t).Database("crowd")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := Open(t.Context(), Options{Conf: conf, Daemon: true, Dir: home, Out: &render.Output{}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	var agents []string
+	for i := range 16 {
+		agents = append(agents, fmt.Sprintf("agent%d", i))
+		if _, err := h.cluster.store.Own(t.Context(), agents[i], "elsewhere/1", 0, leaseTime, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for _, agent := range agents {
+		all.Go(func() {
+			m, _, err := h.cluster.Memory(t.Context(), agent)
+			if err == nil {
+				_, err = m.Search(t.Context(), memory.Query{Text: "harbour"})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}

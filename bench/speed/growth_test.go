@@ -156,13 +156,14 @@ func (n *grown) wonder(agent, question string, t *times) {
 	}))
 }
 
-// append appends a note.
+// append appends a note. What other nodes do about it then does not count as a part of the next one.
 func (n *grown) append(agent, text string, t *times) {
 	n.g.Helper()
 	n.g.must(t.measure(func() error {
 		_, err := n.client.For(agent).Append(n.g.Context(), memory.Note{Text: text})
 		return err
 	}))
+	time.Sleep(100 * time.Millisecond)
 }
 
 // edit edits a file in a folder, and measures how long it takes until a node finds that.
@@ -307,6 +308,8 @@ func (g growth) agents() {
 		last.ask("a" + strconv.Itoa(a))
 	}
 	g.row("MB", fmt.Sprintf("memory of a node with %d open / with none", growOpen), last.memory(), last.idle, 0)
+	time.Sleep(80 * time.Second) // until they are closed, since they are many
+	g.row("MB", fmt.Sprintf("memory of a node that has closed %d / with none", growOpen), last.memory(), last.idle, 1.3)
 }
 
 // cold asks agents of some sizes for the first time on a node.

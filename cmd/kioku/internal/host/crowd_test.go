@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
@@ -45,4 +46,22 @@ func TestClusterOpensAgentsAtTheSameTime(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// Memories of other nodes that nobody asks are closed, and sooner if they are many.
+func TestClusterClosesIdleAgents(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		open  int
+		after time.Duration
+		left  int
+	}{{crowd, crowdIdle + 1, crowd}, {crowd, replicaIdle + 1, 0}, {crowd + 1, crowdIdle, crowd + 1}, {crowd + 1, crowdIdle + 1, 0}} {
+		c := &cluster{now: func() time.Time { return noon.Add(test.after) }, replicas: map[string]*replica{}}
+		for i := range test.open {
+			c.replicas[fmt.Sprint(i)] = &replica{c: c, used: noon}
+		}
+		if c.closeIdle(); len(c.replicas) != test.left {
+			t.Errorf("of %d are %d open after %s", test.open, len(c.replicas), test.after)
+		}
+	}
 }

@@ -36,7 +36,7 @@ func TestClusterOpensAgentsAtTheSameTime(t *testing.T) {
 	var all sync.WaitGroup
 	for _, agent := range agents {
 		all.Go(func() {
-			m, _, err := h.cluster.Memory(t.Context(), agent)
+			m, err := h.cluster.Memory(t.Context(), agent)
 			if err == nil {
 				_, err = m.Search(t.Context(), memory.Query{Text: "harbour"})
 			}
@@ -58,7 +58,7 @@ func TestClusterClosesIdleAgents(t *testing.T) {
 	}{{crowd, crowdIdle + 1, crowd}, {crowd, replicaIdle + 1, 0}, {crowd + 1, crowdIdle, crowd + 1}, {crowd + 1, crowdIdle + 1, 0}} {
 		c := &cluster{now: func() time.Time { return noon.Add(test.after) }, replicas: map[string]*replica{}}
 		for i := range test.open {
-			c.replicas[fmt.Sprint(i)] = &replica{c: c, used: noon}
+			c.replicas[fmt.Sprint(i)] = &replica{c: c, lock: newLock(), used: noon}
 		}
 		if c.closeIdle(); len(c.replicas) != test.left {
 			t.Errorf("of %d are %d open after %s", test.open, len(c.replicas), test.after)

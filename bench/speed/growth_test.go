@@ -58,7 +58,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}{{"agents", growth.agents}, {"cold", growth.cold}, {"edits", growth.edits}, {"index", growth.index}, {"huge", growth.huge}} {
 		b.Run(part.name, func(b *testing.B) { g.B = b; part.run(g) })
 	}
-	b.Log(g.table.String())
+	fmt.Println(g.table.String())
 	if *table != "" {
 		g.must(os.WriteFile(*table, []byte(g.table.String()), 0o644))
 	}
@@ -74,7 +74,7 @@ func (g growth) row(unit, what string, ours, beside, aim float64) {
 		held = "no"
 	}
 	fmt.Fprintf(g.table, "| %s | %s %s | %s %[3]s | %[5]s | %[6]s | %[7]s |\n", what, figure(ours), unit, figure(beside), figure(ours/beside), figure(aim), held)
-	g.Logf("%s: %s %s beside %s, ratio %s", what, figure(ours), unit, figure(beside), figure(ours/beside))
+	fmt.Printf("%s: %s %s beside %s, ratio %s\n", what, figure(ours), unit, figure(beside), figure(ours/beside))
 }
 
 func (g growth) must(err error) {
@@ -243,7 +243,7 @@ func (g growth) crowd(agents int) string {
 		fmt.Sprintf(`INSERT INTO kioku.files SELECT 'a' || i, path, generation, mtime, CASE path WHEN 'MEMORY.md' THEN sha256(d) ELSE sha256 END, d FROM generate_series(1, %d) i, kioku.files f,
 			LATERAL (SELECT CASE path WHEN 'MEMORY.md' THEN convert_to(replace(convert_from(data, 'UTF8'), 'marker-a0.', 'marker-a' || i || '.'), 'UTF8') ELSE data END d) c`, agents-1),
 		"ANALYZE", "SELECT pg_database_size(current_database())")
-	g.Logf("%d agents in %s, %d MB", agents, time.Since(start).Round(time.Second), size>>20)
+	fmt.Printf("%d agents in %s, %d MB\n", agents, time.Since(start).Round(time.Second), size>>20)
 	return address
 }
 
@@ -314,7 +314,7 @@ func (g growth) agents() {
 
 // cold asks agents of some sizes for the first time on a node.
 func (g growth) cold() {
-	const rounds = 3
+	const rounds = 2
 	address, folders := g.pg.Database("cold"), map[string]string{"warm": g.folder("warm", 100)}
 	sizes := strings.Split(*growLarge, ",")
 	for _, text := range sizes {
@@ -331,10 +331,16 @@ func (g growth) cold() {
 		never, closed := map[string]times{}, map[string]times{}
 		for round := range rounds {
 			for _, seen := range []map[string]times{never, closed} {
-				n := g.node(fmt.Sprintf("cold-%s-%d", with[10:], round), address, nil)
+				state := fmt.Sprintf("cold-%s-%d", with[10:], round)
+				n := g.node(state, address, nil)
 				n.ask("warm") // what a node does once
 				for _, size := range sizes {
 					seen[size] = append(seen[size], time.Duration(n.ask("c"+size)*float64(time.Millisecond)))
+				}
+				for agent := range folders { // until it needs no other node
+					for err := os.ErrNotExist; err != nil; time.Sleep(20 * time.Millisecond) {
+						_, err = os.Stat(filepath.Join(g.env.Dir, state, "cluster", agent+".json"))
+					}
 				}
 				n.end() // a node opens again what it had open before as what it has closed
 			}

@@ -1,14 +1,18 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/indexer"
 	"kioku/memory"
 	"kioku/pgstore/pgtest"
 )
@@ -64,4 +68,40 @@ func TestClusterClosesIdleAgents(t *testing.T) {
 			t.Errorf("of %d are %d open after %s", test.open, len(c.replicas), test.after)
 		}
 	}
+}
+
+// While a node makes its index of an agent, which may take long, it holds no transaction of the store, which would be ended.
+func TestClusterIndexesOutsideOfTransactions(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.New(t)
+	address := pg.Database("outside")
+	a, b := testNode(t, address, "a"), testNode(t, address, "b")
+	folder := t.TempDir()
+	for i := range 200 {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("note%d.md", i)), fmt.Appendf(nil, "# Boat %d\n\nIt is blue.\n", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testOwner(t, a, "main", folder)
+	looked := make(chan struct{})
+	open := b.open
+	b.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
+		m, err := open(ctx, agent, workspace)
+		if err != nil {
+			return nil, err
+		}
+		events := m.Subscribe(ctx)
+		go func() {
+			defer close(looked)
+			for e := range events {
+				if e.Kind == indexer.FileIndexed {
+					pg.Exec("postgres", "outside", "DO $$ BEGIN IF EXISTS (SELECT FROM pg_stat_activity WHERE state = 'idle in transaction') THEN RAISE 'a transaction is open'; END IF; END $$")
+					return
+				}
+			}
+		}()
+		return m, nil
+	}
+	at(t, b, "main")
+	<-looked
 }

@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients test-cluster soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models keystroke demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients test-cluster soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-growth bench-models keystroke demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -262,6 +262,12 @@ bench: bench-table
 bench-table: build
 	$(SPEED) $(CURDIR)/bin/speed.md -sizes '$(SIZES)'
 	@cat bin/speed.md
+
+## bench-growth: only the table of a cluster that grows, for which KIOKU_POSTGRES is needed as in test-cluster, 20 GB of disk and half an hour
+bench-growth: build
+	@test -n '$(KIOKU_POSTGRES)' || { echo 'name the folder of initdb and postgres: make bench-growth KIOKU_POSTGRES=DIR'; exit 1; }
+	KIOKU_POSTGRES='$(KIOKU_POSTGRES)' $(GO) test -tags '$(TAGS)' -run '^$$' -bench Growth -benchtime 1x -timeout 2h ./bench/speed -program bin/kioku -table $(CURDIR)/bin/growth.md
+	@cat bin/growth.md
 
 ## bench-models: the encoder beside ONNX Runtime, with the models and python/bin/python of the folder MODELS
 bench-models:

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -74,7 +73,7 @@ func (r Reading) Vectors(ctx context.Context, each func(Vector) error) error {
 	return err
 }
 
-// Listen calls changed with each agent that somebody changes, until ctx ends or the connection is lost. What was changed while nobody listened
+// Listen calls changed with each agent for whose owner a note waits, until ctx ends or the connection is lost. What came while nobody listened
 // is not told.
 func (s *Store) Listen(ctx context.Context, changed func(agent string)) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -106,8 +105,7 @@ func (sh *shard) listen(ctx context.Context, changed func(agent string)) error {
 		if err != nil {
 			return away(err)
 		}
-		agent, _, _ := strings.Cut(n.Payload, " ")
-		changed(agent)
+		changed(n.Payload)
 	}
 }
 

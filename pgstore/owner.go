@@ -22,14 +22,16 @@ type Agent struct {
 	Epoch  int64
 	Owner  string
 	Leased bool
+	// Waiting is the number of notes that wait for the owner.
+	Waiting int
 	// Shard is its database. Only Agents tells it.
 	Shard string
 }
 
-const selectAgent = "SELECT agent, generation, epoch, owner, lease > clock_timestamp() AND owner <> '' FROM kioku.agents"
+const selectAgent = "SELECT agent, generation, epoch, owner, lease > clock_timestamp() AND owner <> '', waiting FROM kioku.agents"
 
 func (a *Agent) fields() []any {
-	return []any{&a.Name, &a.Generation, &a.Epoch, &a.Owner, &a.Leased}
+	return []any{&a.Name, &a.Generation, &a.Epoch, &a.Owner, &a.Leased, &a.Waiting}
 }
 
 // Agent returns the state of an agent. The error is memory.ErrNoAgent for one that the cluster does not have.
@@ -67,14 +69,6 @@ func (s *Store) Agents(ctx context.Context) (all []Agent, err error) {
 		}
 	}
 	return all, nil
-}
-
-// Waiting returns how many notes of an agent wait for its owner, and since when.
-func (s *Store) Waiting(ctx context.Context, agent string) (n int, since time.Time, err error) {
-	err = s.inAgent(ctx, agent, snapshot, func(ctx context.Context, tx pgx.Tx) error {
-		return tx.QueryRow(ctx, "SELECT count(*), coalesce(min(time), now()) FROM kioku.outbox WHERE agent = $1", agent).Scan(&n, &since)
-	})
-	return n, since, err
 }
 
 // Own makes somebody the owner of an agent, which is made if it is missing, and returns the epoch in which it is. It goes on from the last epoch in
@@ -124,6 +118,7 @@ type Change struct {
 
 	tx      pgx.Tx
 	changed bool
+	waiting int // notes that wait more than before, or fewer
 }
 
 // Change commits what f does. With an epoch only its owner may: the error is ErrFenced otherwise. Without, anybody. It returns the generation,
@@ -142,10 +137,13 @@ func (s *Store) Change(ctx context.Context, agent string, epoch int64, f func(ct
 			return err
 		}
 		generation = c.Generation
-		if _, err := tx.Exec(ctx, "UPDATE kioku.agents SET generation = $2 WHERE agent = $1", agent, generation); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE kioku.agents SET generation = $2, waiting = waiting + $3 WHERE agent = $1", agent, generation, c.waiting); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "SELECT pg_notify('kioku', $1)", fmt.Sprintf("%s %d", agent, generation))
+		if c.waiting <= 0 {
+			return nil // nobody listens for it, and commits that notify go one after the other in all of a database
+		}
+		_, err := tx.Exec(ctx, "SELECT pg_notify('kioku', $1)", agent)
 		return err
 	})
 	return generation, err
@@ -173,9 +171,9 @@ func (c *Change) Put(ctx context.Context, files ...File) error {
 	return c.tx.SendBatch(ctx, batch).Close()
 }
 
-// Sums returns the hashes of all files.
-func (c *Change) Sums(ctx context.Context) (map[string][sha256.Size]byte, error) {
-	rows, err := c.tx.Query(ctx, "SELECT path, sha256 FROM kioku.files WHERE agent = $1 AND data IS NOT NULL", c.Agent.Name)
+// Sums returns the hashes of some files, or of all files if some is nil.
+func (c *Change) Sums(ctx context.Context, some []string) (map[string][sha256.Size]byte, error) {
+	rows, err := c.tx.Query(ctx, "SELECT path, sha256 FROM kioku.files WHERE agent = $1 AND data IS NOT NULL AND ($2::text[] IS NULL OR path = ANY($2))", c.Agent.Name, some)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +227,7 @@ func (c *Change) Wait(ctx context.Context, n memory.Note, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	c.changed = true
+	c.changed, c.waiting = true, c.waiting+1
 	_, err = c.tx.Exec(ctx, "INSERT INTO kioku.outbox (agent, generation, time, note) VALUES ($1, $2, $3, $4)", c.Agent.Name, c.Generation, at, text)
 	return err
 }
@@ -240,7 +238,7 @@ func (c *Change) Written(ctx context.Context, generations []int64) error {
 		return nil
 	}
 	tag, err := c.tx.Exec(ctx, "DELETE FROM kioku.outbox WHERE agent = $1 AND generation = ANY($2)", c.Agent.Name, generations)
-	c.changed = c.changed || tag.RowsAffected() > 0
+	c.changed, c.waiting = c.changed || tag.RowsAffected() > 0, c.waiting-int(tag.RowsAffected())
 	return err
 }
 

@@ -14,7 +14,8 @@ CREATE TABLE kioku.agents (
   generation bigint      NOT NULL DEFAULT 0,
   epoch      bigint      NOT NULL DEFAULT 0,           -- of the owner: incremented whenever somebody becomes it
   owner      text        NOT NULL DEFAULT '',          -- node that has the folder, '' if none
-  lease      timestamptz NOT NULL DEFAULT '-infinity'  -- until when nobody else may become the owner
+  lease      timestamptz NOT NULL DEFAULT '-infinity', -- until when nobody else may become the owner
+  waiting    integer     NOT NULL DEFAULT 0            -- notes in outbox, which only a transaction about the agent sees
 );
 
 -- files: the files of a folder that are indexed, or decide what is.

@@ -208,8 +208,8 @@ func TestNotesWait(t *testing.T) {
 		}
 		return c.Written(ctx, []int64{list[0].Generation})
 	})
-	if n, since, err := s.Waiting(t.Context(), "main"); n != 1 || !since.Equal(at) || err != nil {
-		t.Errorf("%d since %v, %v", n, since, err)
+	if a, err := s.Agent(t.Context(), "main"); a.Waiting != 1 || err != nil {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 
@@ -302,29 +302,30 @@ func TestAgentsMove(t *testing.T) {
 	if got, _ := files(t, s, moved.Name, 0); len(got["MEMORY.md"]) != 1<<20 || len(got) != 2 {
 		t.Errorf("%d files", len(got))
 	}
-	if n, _, err := s.Waiting(t.Context(), moved.Name); n != 1 || err != nil {
-		t.Errorf("%d notes wait, %v", n, err)
-	}
 	all, err = s.Agents(t.Context())
 	i := slices.IndexFunc(all, func(a pgstore.Agent) bool { return a.Name == moved.Name })
-	if err != nil || len(all) != 40 || all[i].Shard != to {
-		t.Errorf("%d agents, at %s, %v", len(all), all[i].Shard, err)
+	if err != nil || len(all) != 40 || all[i].Shard != to || all[i].Waiting != 1 {
+		t.Errorf("%d agents, %+v, %v", len(all), all[i], err)
 	}
 }
 
-// Whoever listens hears of each commit.
-func TestListenHearsOfCommits(t *testing.T) {
+// Whoever listens hears of each note that waits, and of nothing else.
+func TestListenHearsOfNotesThatWait(t *testing.T) {
 	t.Parallel()
 	s := open(t, "listen")
-	epoch := own(t, s, "main", "a")
+	owned := own(t, s, "owned", "a")
+	own(t, s, "main", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	heard := make(chan string, 100)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Listen(ctx, func(agent string) { heard <- agent }) }()
 	for got := ""; got == ""; {
-		change(t, s, "main", epoch, func(ctx context.Context, c *pgstore.Change) error {
+		change(t, s, "owned", owned, func(ctx context.Context, c *pgstore.Change) error {
 			return c.Put(ctx, pgstore.File{Path: "MEMORY.md", Data: []byte("x")})
+		})
+		change(t, s, "main", 0, func(ctx context.Context, c *pgstore.Change) error {
+			return c.Wait(ctx, memory.Note{Text: "one"}, time.Now())
 		})
 		select {
 		case got = <-heard:

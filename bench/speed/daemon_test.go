@@ -50,8 +50,12 @@ func (e *Env) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 // startDaemon starts a daemon on a workspace and a state folder, and waits until its index is in step. Its memory is
 // watched from the beginning.
 func (e *Env) startDaemon(ctx context.Context, workspace, state string, args ...string) (*daemon, error) {
-	cmd, err := e.command(ctx, append([]string{"serve", "--workspace", workspace, "--state", state,
-		"--listen", "none", "--until-eof"}, args...)...)
+	return e.startServe(ctx, append([]string{"--workspace", workspace, "--state", state, "--listen", "none"}, args...)...)
+}
+
+// startServe starts a daemon with arguments, and waits until its indexes are in step.
+func (e *Env) startServe(ctx context.Context, args ...string) (*daemon, error) {
+	cmd, err := e.command(ctx, append([]string{"serve", "--until-eof"}, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func readLog(stderr io.Reader, ready chan<- string) string {
 		if _, path, ok := strings.Cut(lines.Text(), "listening on unix:"); ok {
 			socket = path
 		}
-		if strings.Contains(lines.Text(), " ready: ") {
+		if strings.Contains(lines.Text(), " ready:") {
 			ready <- socket
 		}
 		log.WriteString(lines.Text() + "\n")

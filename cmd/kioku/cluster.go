@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func (a *app) withStore(ctx context.Context, f func(s *host.Store) error) error 
 
 func (a *app) clusterStatusCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Show nodes, agents, their owners and what waits for these", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "status", Short: "Show nodes, agents (--agent: one), their owners and what waits for these", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withStore(cmd.Context(), func(s *host.Store) error {
 				st := clusterStatus{Nodes: []clusterNode{}, Agents: []clusterAgent{}}
@@ -94,12 +95,15 @@ func (a *app) clusterStatusCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				conf, err := a.config()
+				if err != nil {
+					return err
+				}
 				for _, g := range agents {
-					waiting, _, err := s.Waiting(cmd.Context(), g.Name)
-					if err != nil {
-						return err
+					if cmd.Flags().Changed("agent") && g.Name != conf.Agent {
+						continue
 					}
-					st.Agents = append(st.Agents, clusterAgent{g.Name, g.Shard, g.Generation, g.Owner, g.Owner != "" && !g.Leased, waiting})
+					st.Agents = append(st.Agents, clusterAgent{g.Name, g.Shard, g.Generation, g.Owner, g.Owner != "" && !g.Leased, g.Waiting})
 				}
 				return a.Write(st, st.tell)
 			})
@@ -111,15 +115,29 @@ func (st clusterStatus) tell(p *render.Page) {
 	for _, n := range st.Nodes {
 		p.Linef("node   %-28s %-22s %s, seen %s ago", n.Name, n.Address, n.Version, (time.Duration(n.SeenMs) * time.Millisecond).Round(time.Second))
 	}
-	for _, g := range st.Agents {
+	turn := func(g clusterAgent) int {
+		if g.Away || g.Waiting > 0 {
+			return 0
+		}
+		return 1
+	}
+	shown := slices.SortedStableFunc(slices.Values(st.Agents), func(a, b clusterAgent) int { return turn(a) - turn(b) })
+	shown = shown[:min(len(shown), shownAgents)]
+	for _, g := range shown {
 		owner := cmp.Or(g.Owner, "nobody")
 		if g.Away {
 			owner += " (away)"
 		}
 		p.Linef("agent  %-28s %s, generation %d, owned by %s, %s", g.Agent, g.Shard, g.Generation, owner, render.Count(g.Waiting, "waiting note"))
 	}
+	if more := len(st.Agents) - len(shown); more > 0 {
+		p.Linef("and %s; --json has all, and --agent shows one", render.Count(more, "further agent"))
+	}
 	p.Linef("%s, %s", render.Count(len(st.Nodes), "node"), render.Count(len(st.Agents), "agent"))
 }
+
+// shownAgents is how many agents a page shows: first those whose owner is away, or for which notes wait.
+const shownAgents = 100
 
 func (a *app) clusterDoctorCmd() *cobra.Command {
 	return &cobra.Command{

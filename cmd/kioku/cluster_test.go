@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kioku/cmd/kioku/internal/render"
 	"kioku/pgstore/pgtest"
 )
 
@@ -115,5 +116,22 @@ func TestClusterStartsWithoutTheStore(t *testing.T) {
 			t.Fatal("no note is ever taken")
 		}
 		time.Sleep(20 * time.Millisecond) // until the node looks again
+	}
+}
+
+// Of very many agents the page shows the first, and before them those that need somebody.
+func TestClusterStatusShowsWhatNeedsSomebody(t *testing.T) {
+	t.Parallel()
+	st := clusterStatus{Agents: make([]clusterAgent, 10_000)}
+	st.Agents[4000] = clusterAgent{Agent: "nova", Owner: "a", Away: true}
+	st.Agents[7000] = clusterAgent{Agent: "orion", Waiting: 2}
+	var out strings.Builder
+	o := &render.Output{Stdout: &out}
+	if err := o.Write(st, st.tell); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != shownAgents+2 || !strings.Contains(lines[0], "nova") || !strings.Contains(lines[1], "orion") || !strings.HasPrefix(lines[shownAgents], "and 9900 further agents") {
+		t.Errorf("%d lines: %q ... %q", len(lines), lines[:2], lines[len(lines)-2:])
 	}
 }

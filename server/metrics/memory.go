@@ -23,6 +23,9 @@ func (m *Metrics) Agent(agent string, of server.Memory) Memory {
 	return counted
 }
 
+// Elsewhere returns the memory of an agent of another machine with its searches counted: for all such agents together, of which there may be very many.
+func (m *Metrics) Elsewhere(of server.Memory) Memory { return Memory{Memory: of, metrics: m} }
+
 // Search searches the memory and counts that.
 func (m Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	start := m.metrics.now()

@@ -31,8 +31,9 @@ import (
 const (
 	// leaseTime is how long nobody else may take an agent whose owner is not heard of. It is renewed three times as often.
 	leaseTime = 30 * time.Second
-	// replicaIdle is how long the memory of an agent of another node stays open after its last call.
-	replicaIdle = 10 * time.Minute
+	// replicaIdle is how long the memory of an agent of another node stays open after its last call, and crowdIdle how long if more than crowd of them
+	// are open: each takes some MB, and opening one again some ms.
+	replicaIdle, crowdIdle, crowd = 10 * time.Minute, time.Minute, 50
 	// pushTime is how long bringing the store in step with a folder may take, and pushBytes how much of it is sent at a time.
 	pushTime, pushBytes = 5 * time.Minute, 8 << 20
 	// lookTime is how long the store may take to say whether an agent has changed, and lookAgain how long nobody asks it after it has not.
@@ -309,8 +310,12 @@ func (c *cluster) ownerOf(ctx context.Context, a pgstore.Agent) (http.RoundTripp
 func (c *cluster) closeIdle() {
 	c.mu.Lock()
 	var idle []*replica
+	most := replicaIdle
+	if len(c.replicas) > crowd {
+		most = crowdIdle
+	}
 	for agent, r := range c.replicas {
-		if c.now().Sub(r.used) > replicaIdle {
+		if c.now().Sub(r.used) > most {
 			idle = append(idle, r)
 			delete(c.replicas, agent)
 		}

@@ -159,8 +159,8 @@ func TestClusterAnswersOnEveryNode(t *testing.T) {
 	if err != nil || strings.Count(string(have), "Uno port") != 1 || strings.Count(string(have), "closed on Mondays") != 1 {
 		t.Errorf("%s, %v", have, err)
 	}
-	if n, _, err := a.store.Waiting(t.Context(), "main"); n != 0 || err != nil {
-		t.Errorf("%d notes wait, %v", n, err)
+	if st, err := a.store.Agent(t.Context(), "main"); st.Waiting != 0 || err != nil {
+		t.Errorf("%+v, %v", st, err)
 	}
 	for _, node := range []*cluster{b, c} {
 		at(t, node, "main")
@@ -403,8 +403,8 @@ func TestClusterGoesOnAfterANoteThatCannotBeWritten(t *testing.T) {
 	if err != nil || strings.Contains(string(day), "4711") || strings.Contains(string(day), "heron") || strings.Count(string(day), "at nine") != 1 {
 		t.Errorf("%s, %v", day, err)
 	}
-	if n, _, err := a.store.Waiting(t.Context(), "main"); n != 1 || err != nil {
-		t.Errorf("%d notes wait, %v", n, err)
+	if st, err := a.store.Agent(t.Context(), "main"); st.Waiting != 1 || err != nil {
+		t.Errorf("%+v, %v", st, err)
 	}
 	if got := hits(t, at(t, b, "main"), "when does the ferry leave?"); len(got) == 0 || !strings.Contains(got[0].Snippet, "at nine") {
 		t.Errorf("%+v", got)

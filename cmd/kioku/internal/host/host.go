@@ -130,6 +130,7 @@ func Open(ctx context.Context, opt Options) (_ *Host, err error) {
 
 // shared is what the memories of a process share.
 type shared struct {
+	mu        sync.Mutex // held while one of the next two is used: memories of other nodes are opened at any time
 	embedders Embedders
 	derivers  derivers
 	engine    kioku.Options
@@ -166,7 +167,9 @@ func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared, replic
 		return nil, err
 	}
 	h.opt.Out.TellNew(m.Conf.Notices, h.opt.Conf.Notices)
+	s.mu.Lock()
 	embedder, err := s.embedders.Of(m.Conf)
+	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -180,11 +183,18 @@ func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared, replic
 	if m.Memory, err = kioku.Open(ctx, opt); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", p.Agent, err)
 	}
-	if m.Deriver, err = s.derivers.of(m.Conf, p, m.Memory, h.opt.Log); err != nil {
+	s.mu.Lock()
+	m.Deriver, err = s.derivers.of(m.Conf, p, m.Memory, h.opt.Log)
+	s.mu.Unlock()
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("agent %s: %w", p.Agent, err), m.Close())
 	}
 	m.served = recallingFrom(m.Conf, m.Memory, m.Deriver)
-	if counts := h.observed.metrics; counts != nil {
+	switch counts := h.observed.metrics; {
+	case counts == nil:
+	case replica:
+		m.served = counts.Elsewhere(m.served)
+	default:
 		m.served = counts.Agent(p.Agent, m.served)
 		if m.Deriver != nil {
 			counts.Derive(p.Agent, m.Deriver)

@@ -116,18 +116,40 @@ func (m *mirror) put(f pgstore.File) error {
 	return os.Chtimes(name, f.ModTime, f.ModTime)
 }
 
-// follow brings a mirror and the index of it to the last generation of the cluster.
+// follow brings a mirror and the index of it to the last generation of the cluster. No transaction is open while the index is made, which of many
+// notes takes longer than one may.
 func (m *mirror) follow(ctx context.Context, store *pgstore.Store, of *Memory) error {
-	return store.Since(ctx, of.Agent(), m.Generation, func(ctx context.Context, r pgstore.Reading) error { return m.take(ctx, r, of) })
+	reading, done := context.WithTimeout(ctx, pushTime)
+	defer done()
+	var generation int64
+	var waiting []pgstore.Waiting
+	err := store.Since(reading, of.Agent(), m.Generation, func(ctx context.Context, r pgstore.Reading) (err error) {
+		generation = r.Agent.Generation
+		waiting, err = m.read(ctx, r, of)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return m.index(ctx, generation, waiting, of)
 }
 
 // take brings them to what was read.
 func (m *mirror) take(ctx context.Context, r pgstore.Reading, of *Memory) error {
-	if err := takeVectors(ctx, r, of); err != nil {
+	waiting, err := m.read(ctx, r, of)
+	if err != nil {
 		return err
 	}
+	return m.index(ctx, r.Agent.Generation, waiting, of)
+}
+
+// read brings the files of a mirror and the vectors to what was read, and returns the notes that wait.
+func (m *mirror) read(ctx context.Context, r pgstore.Reading, of *Memory) ([]pgstore.Waiting, error) {
+	if err := takeVectors(ctx, r, of); err != nil {
+		return nil, err
+	}
 	if err := r.Files(ctx, m.put); err != nil {
-		return err
+		return nil, err
 	}
 	// A note that the owner has written stands where the owner has put it, and nowhere else.
 	left := map[string]bool{}
@@ -135,17 +157,18 @@ func (m *mirror) take(ctx context.Context, r pgstore.Reading, of *Memory) error 
 		left[p] = true
 	}
 	if err := r.Named(ctx, m.Added, func(f pgstore.File) error { delete(left, f.Path); return m.put(f) }); err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range slices.Sorted(maps.Keys(left)) {
 		if err := m.put(pgstore.File{Path: p}); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	waiting, err := r.Waiting(ctx)
-	if err != nil {
-		return err
-	}
+	return r.Waiting(ctx)
+}
+
+// index adds the notes that wait to a mirror, and brings its index to a generation.
+func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.Waiting, of *Memory) (err error) {
 	var added []string
 	for _, w := range waiting {
 		n := w.Note
@@ -171,7 +194,7 @@ func (m *mirror) take(ctx context.Context, r pgstore.Reading, of *Memory) error 
 		return err
 	}
 	m.touched = nil
-	return m.save(r.Agent.Generation, added)
+	return m.save(generation, added)
 }
 
 // touchedAtOnce is the number of files above which the whole folder is looked at.

@@ -271,7 +271,10 @@ func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []
 		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
-	stored, err := c.Sums(ctx)
+	if some != nil {
+		some = append(some, added...)
+	}
+	stored, err := c.Sums(ctx, some)
 	if err != nil {
 		return err
 	}
@@ -279,7 +282,7 @@ func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []
 	if some == nil {
 		found, err = sharedFiles(root)
 	} else {
-		for _, p := range slices.Concat(some, added) {
+		for _, p := range some {
 			if found[p], err = root.Stat(filepath.FromSlash(p)); err != nil {
 				break
 			}

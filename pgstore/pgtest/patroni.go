@@ -29,24 +29,42 @@ const TTL = 20 * time.Second
 
 // Cluster is three PostgreSQL nodes, one primary and two synchronous standbys, which Patroni looks after until the test ends.
 type Cluster struct {
-	Dir string // of all files; node i has those of PostgreSQL in the folder i
+	Dir string // of all files
+	// Isolated reports that each node has a disk and networks of its own; see Isolated.
+	Isolated bool
 
 	t     testing.TB
 	bin   string // of patroni
 	nodes [Nodes]patroniNode
 }
 
-// patroniNode is one machine.
+// patroniNode is one machine. Clients reach it at one address, and the other nodes and etcd at another.
 type patroniNode struct {
-	host, port, api string
-	patroni         *exec.Cmd // nil if it is not there
+	clients, nodes, port, api string
+	disk                      string    // the folder of its files
+	patroni                   *exec.Cmd // nil if it is not there
+	space                     string    // the network namespace of an isolated node
 }
 
 // Patroni starts the nodes, with settings of PostgreSQL (name=value), and waits until they are healthy.
 func Patroni(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	postgres, bin := os.Getenv(Env), os.Getenv(PatroniEnv)
-	if postgres == "" || bin == "" {
+	c := newCluster(t)
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		n.clients, n.nodes, n.port, n.api, n.disk = "127.0.0.1", "127.0.0.1", freePort(t), freePort(t), filepath.Join(c.Dir, c.name(i))
+		testMust(t, os.Mkdir(n.disk, 0o700))
+		c.give(n.disk)
+	}
+	c.start("127.0.0.1", settings)
+	return c
+}
+
+// newCluster makes the folder of a cluster.
+func newCluster(t testing.TB) *Cluster {
+	t.Helper()
+	bin := os.Getenv(PatroniEnv)
+	if os.Getenv(Env) == "" || bin == "" {
 		t.Skip("needs PostgreSQL, Patroni and etcd: .ci/postgres installs them, and KIOKU_POSTGRES and KIOKU_PATRONI name their folders")
 	}
 	dir, err := os.MkdirTemp("", "pa") // short: it has sockets, and open to the server's user
@@ -55,46 +73,63 @@ func Patroni(t testing.TB, settings ...string) *Cluster {
 	}
 	c := &Cluster{Dir: dir, t: t, bin: bin}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	c.give(dir)
+	return c
+}
+
+// give makes the server's user the owner of a folder.
+func (c *Cluster) give(dir string) {
 	if os.Getuid() == 0 {
-		if err := os.Chown(dir, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
+		testMust(c.t, os.Chown(dir, nobody, nobody))
 	}
+}
+
+func testMust(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts etcd at an address, and the nodes, and waits until they are healthy.
+func (c *Cluster) start(at string, settings []string) {
+	c.t.Helper()
 	parameters := map[string]string{"shared_buffers": "16MB", "fsync": "off", "max_connections": "100", "max_wal_size": "128MB", "wal_keep_size": "64MB",
 		"wal_sender_timeout": "3s", "wal_receiver_timeout": "3s", "wal_receiver_status_interval": "1s", "wal_retrieve_retry_interval": "500ms"}
 	for _, set := range settings {
 		name, value, _ := strings.Cut(set, "=")
 		parameters[name] = value
 	}
-	client, peer := "http://127.0.0.1:"+freePort(t), "http://127.0.0.1:"+freePort(t)
-	etcd := c.run("etcd", filepath.Join(bin, "etcd"), "--name", "etcd", "--data-dir", filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--listen-client-urls", client,
+	client, peer := "http://"+at+":"+freePort(c.t), "http://127.0.0.1:"+freePort(c.t)
+	etcd := c.run("etcd", "", filepath.Join(c.bin, "etcd"), "--name", "etcd", "--data-dir", filepath.Join(c.Dir, "etcd"), "--unsafe-no-fsync", "--listen-client-urls", client,
 		"--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "etcd="+peer)
-	t.Cleanup(func() { end(etcd) })
+	c.t.Cleanup(func() { end(etcd) })
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		n.host, n.port, n.api = "127.0.0.1", freePort(t), freePort(t)
 		trust := []string{"local all all trust", "host all all all trust", "host replication all all trust"}
 		c.write(c.name(i)+".yaml", map[string]any{
 			"scope": "kioku", "name": c.name(i),
 			"etcd3":   map[string]any{"url": client},
-			"restapi": map[string]any{"listen": n.host + ":" + n.api, "connect_address": n.host + ":" + n.api},
+			"restapi": map[string]any{"listen": n.nodes + ":" + n.api, "connect_address": n.nodes + ":" + n.api},
 			"bootstrap": map[string]any{"initdb": []any{map[string]any{"encoding": "UTF8"}, map[string]any{"locale": "C"}, "no-sync"}, "dcs": map[string]any{
 				"ttl": int(TTL.Seconds()), "loop_wait": 1, "retry_timeout": 3, "primary_start_timeout": 0,
 				"synchronous_mode": true, "synchronous_mode_strict": true, "synchronous_node_count": Nodes - 1,
 				"postgresql": map[string]any{"use_pg_rewind": true, "parameters": parameters},
 			}},
 			"postgresql": map[string]any{
-				"listen": n.host + ":" + n.port, "connect_address": n.host + ":" + n.port, "data_dir": filepath.Join(dir, c.name(i)), "bin_dir": postgres,
-				"pgpass": filepath.Join(dir, c.name(i)+".pgpass"), "pg_hba": trust, "parameters": map[string]any{"unix_socket_directories": dir},
+				"listen": n.nodes + "," + n.clients + ":" + n.port, "connect_address": n.nodes + ":" + n.port, "data_dir": n.data(), "bin_dir": os.Getenv(Env),
+				"pgpass": filepath.Join(c.Dir, c.name(i)+".pgpass"), "pg_hba": trust, "parameters": map[string]any{"unix_socket_directories": n.disk},
 				"authentication": map[string]any{"superuser": map[string]any{"username": "postgres"}, "replication": map[string]any{"username": "replicator"}},
 			},
 		})
-		t.Cleanup(func() { c.Kill(i, true) })
+		c.t.Cleanup(func() { c.Kill(i, true) })
 		c.Start(i)
 	}
 	c.WaitHealthy()
-	return c
 }
+
+// data is the folder of PostgreSQL.
+func (n *patroniNode) data() string { return filepath.Join(n.disk, "data") }
 
 // freePort returns a port of this machine that nobody listens at.
 func freePort(t testing.TB) string {
@@ -111,27 +146,22 @@ func (c *Cluster) name(i int) string { return fmt.Sprintf("node%d", i) }
 // write writes a file as JSON, which is YAML too.
 func (c *Cluster) write(name string, what any) {
 	text, err := json.Marshal(what)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(c.Dir, name), text, 0o644)
-	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testMust(c.t, err)
+	testMust(c.t, os.WriteFile(filepath.Join(c.Dir, name), text, 0o644))
 }
 
-// run starts a program that logs into a file of its name.
-func (c *Cluster) run(name, program string, args ...string) *exec.Cmd {
+// run starts a program that logs into a file of its name, in a network namespace or in that of the test.
+func (c *Cluster) run(name, space, program string, args ...string) *exec.Cmd {
 	c.t.Helper()
 	log, err := os.OpenFile(filepath.Join(c.Dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testMust(c.t, err)
 	defer log.Close()
 	cmd := command(context.Background(), c.Dir, program, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
+	if space != "" {
+		cmd = inSpace(cmd, space)
 	}
+	cmd.Stdout, cmd.Stderr = log, log
+	testMust(c.t, cmd.Start())
 	return cmd
 }
 
@@ -144,8 +174,8 @@ func end(cmd *exec.Cmd) {
 // Start starts Patroni of a node, which starts PostgreSQL.
 func (c *Cluster) Start(i int) {
 	c.t.Helper()
-	if c.nodes[i].patroni == nil {
-		c.nodes[i].patroni = c.run(c.name(i), filepath.Join(c.bin, "patroni"), filepath.Join(c.Dir, c.name(i)+".yaml"))
+	if n := &c.nodes[i]; n.patroni == nil {
+		n.patroni = c.run(c.name(i), n.space, filepath.Join(c.bin, "patroni"), filepath.Join(c.Dir, c.name(i)+".yaml"))
 	}
 }
 
@@ -172,7 +202,7 @@ func (c *Cluster) Continue(i int) {
 
 // signal sends a signal to PostgreSQL of a node, if it runs.
 func (c *Cluster) signal(i int, sig syscall.Signal) {
-	text, _ := os.ReadFile(filepath.Join(c.Dir, c.name(i), "postmaster.pid"))
+	text, _ := os.ReadFile(filepath.Join(c.nodes[i].data(), "postmaster.pid"))
 	if pid, err := strconv.Atoi(strings.SplitN(string(text), "\n", 2)[0]); err == nil {
 		signal(pid, sig)
 	}
@@ -185,7 +215,7 @@ type member struct{ Name, Role, State string }
 func (c *Cluster) members() []member {
 	for _, n := range c.nodes {
 		client := http.Client{Timeout: time.Second}
-		answer, err := client.Get("http://" + n.host + ":" + n.api + "/cluster")
+		answer, err := client.Get("http://" + n.nodes + ":" + n.api + "/cluster")
 		if err != nil {
 			continue
 		}
@@ -247,7 +277,7 @@ func (c *Cluster) Logs() string {
 func (c *Cluster) Address(user, database string) string {
 	var hosts []string
 	for _, n := range c.nodes {
-		hosts = append(hosts, n.host+":"+n.port)
+		hosts = append(hosts, n.clients+":"+n.port)
 	}
 	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, strings.Join(hosts, ","), database)
 }

@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients test-cluster soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-growth bench-models keystroke demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients test-cluster cluster soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-growth bench-models keystroke demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -171,6 +171,10 @@ test-models:
 test-clients:
 	@test -n '$(KIOKU_CLIENTS)' || { echo 'name the folder of the clients: make test-clients KIOKU_CLIENTS=DIR'; exit 1; }
 	KIOKU_CLIENTS='$(abspath $(KIOKU_CLIENTS))' $(GO) test -tags '$(TAGS)' -count 1 -v -run TestClients ./cmd/kioku
+
+## cluster: three PostgreSQL nodes with Patroni and three of Kioku show what happens when some of them are lost; ends by itself
+cluster:
+	@.ci/postgres $(GO) test -tags "$(TAGS)" -count 1 -timeout 10m $(QUICK) -run TestDemoOfSixMachines -v ./cmd/kioku
 
 ## test-cluster: what several nodes share by PostgreSQL, whose programs are in the folder KIOKU_POSTGRES; .ci/postgres installs them
 test-cluster:

@@ -55,7 +55,7 @@ func (m *Memory) writing(ctx context.Context, call func() (changed bool, err err
 func (m *Memory) Append(ctx context.Context, n memory.Note) (a memory.Appended, err error) {
 	err = m.writing(ctx, func() (bool, error) {
 		a, err = m.notes.Append(ctx, n)
-		if err != nil || a.Deduplicated {
+		if err != nil || a.Deduplicated || m.opt.GivenVectors { // which indexes what it writes itself
 			return false, err
 		}
 		m.work.mu.Lock()

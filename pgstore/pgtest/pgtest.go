@@ -50,18 +50,18 @@ func New(t testing.TB, settings ...string) *Server {
 			t.Fatal(err)
 		}
 	}
-	if out, err := s.command(t.Context(), filepath.Join(bin, "initdb"), "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync").CombinedOutput(); err != nil {
+	if out, err := command(t.Context(), dir, filepath.Join(bin, "initdb"), "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync").CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
 	s.start(bin, settings)
 	return s
 }
 
-// command is one that runs as the server's user.
-func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+// command is one that runs in a folder as the server's user.
+func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = s.Dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+s.Dir)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+dir)
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
@@ -75,7 +75,7 @@ func (s *Server) start(bin string, settings []string) {
 	for _, set := range append([]string{"shared_buffers=16MB", "fsync=off", "max_connections=60"}, settings...) {
 		args = append(args, "-c", set)
 	}
-	cmd := s.command(context.Background(), filepath.Join(bin, "postgres"), args...)
+	cmd := command(context.Background(), s.Dir, filepath.Join(bin, "postgres"), args...)
 	log := &strings.Builder{}
 	var mu sync.Mutex
 	cmd.Stderr = writer(func(p []byte) { mu.Lock(); log.Write(p); mu.Unlock() })
@@ -118,14 +118,14 @@ func (s *Server) Address(user, database string) string {
 }
 
 // Stop stops all processes of the server with SIGSTOP.
-func (s *Server) Stop() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Stop() { signal(s.pid, syscall.SIGSTOP) }
 
 // Continue has a stopped server go on.
-func (s *Server) Continue() { s.signal(syscall.SIGCONT) }
+func (s *Server) Continue() { signal(s.pid, syscall.SIGCONT) }
 
-// signal sends a signal to the server and to its children, each of which is a session of its own.
-func (s *Server) signal(sig syscall.Signal) {
-	_ = syscall.Kill(s.pid, sig)
+// signal sends a signal to a server and to its children, each of which is a session of its own.
+func signal(server int, sig syscall.Signal) {
+	_ = syscall.Kill(server, sig)
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
 		text, err := os.ReadFile(name)
@@ -135,7 +135,7 @@ func (s *Server) signal(sig syscall.Signal) {
 		var pid, parent int
 		var state string
 		_, rest, _ := strings.Cut(string(text), ") ")
-		if _, err := fmt.Sscan(rest, &state, &parent); err != nil || parent != s.pid {
+		if _, err := fmt.Sscan(rest, &state, &parent); err != nil || parent != server {
 			continue
 		}
 		if _, err := fmt.Sscan(string(text), &pid); err == nil {
@@ -154,14 +154,5 @@ func (s *Server) Database(name string) string {
 // Exec runs statements.
 func (s *Server) Exec(user, database string, statements ...string) {
 	s.t.Helper()
-	conn, err := pgx.Connect(s.t.Context(), s.Address(user, database))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	for _, sql := range statements {
-		if _, err := conn.Exec(s.t.Context(), sql); err != nil {
-			s.t.Fatalf("%s: %v", sql, err)
-		}
-	}
+	execute(s.t, s.Address(user, database), statements)
 }

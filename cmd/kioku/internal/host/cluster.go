@@ -62,6 +62,7 @@ type cluster struct {
 	owned    map[string]*owned
 	replicas map[string]*replica
 	peers    map[pgstore.Node]*client.Client // by address and secret
+	names    []string                        // of the agents that were there last
 }
 
 // nodeName returns the name of the node that keeps its state in a folder.
@@ -193,12 +194,20 @@ func (c *cluster) changed(agent string) {
 	}
 }
 
-// Agents implements server.Cluster.
+// Agents implements server.Cluster. If the store is away, it returns those that were there last.
 func (c *cluster) Agents(ctx context.Context) (names []string, err error) {
-	all, err := c.store.Agents(ctx)
+	look, done := context.WithTimeout(ctx, lookTime)
+	defer done()
+	all, err := c.store.Agents(look)
 	for _, a := range all {
 		names = append(names, a.Name)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.Is(err, memory.ErrUnreachable) && ctx.Err() == nil {
+		return c.names, nil
+	}
+	c.names = names
 	return names, err
 }
 

@@ -103,6 +103,9 @@ func hits(t *testing.T, m server.Memory, query string) (all []memory.Hit) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if slices.ContainsFunc(a.Degraded, func(d memory.Degradation) bool { return d.Code == memory.IndexStale }) {
+		t.Errorf("%s: %+v", query, a.Degraded)
+	}
 	for _, h := range a.Hits {
 		h.Trace = nil
 		all = append(all, h)
@@ -342,7 +345,13 @@ func TestClusterAnswersWhileTheStoreIsAway(t *testing.T) {
 	o := testOwner(t, a, "main", example)
 	const query = "Which database does the v2 ledger use?"
 	want := hits(t, at(t, b, "main"), query)
+	if _, err := b.Agents(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	pg.Stop()
+	if agents, err := b.Agents(t.Context()); err != nil || !slices.Equal(agents, []string{"main"}) { // clients ask for these before they search
+		t.Errorf("%q, %v", agents, err)
+	}
 	got, err := at(t, b, "main").Search(t.Context(), memory.Query{Text: query})
 	if err != nil || len(got.Hits) != len(want) || !slices.ContainsFunc(got.Degraded, func(d memory.Degradation) bool { return d.Code == memory.StoreAway }) {
 		t.Errorf("%+v, %v", got, err)

@@ -291,7 +291,7 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 		}
 		for _, m := range namedFunc.FindAllStringSubmatch(string(text), -1) {
 			src, err := os.ReadFile(filepath.Join(filepath.Dir(name), m[1]))
-			defined := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[2] + `\(`)
+			defined := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[2] + `[\[(]`)
 			if err != nil || m[2] != "" && !defined.Match(src) {
 				t.Errorf("%s names %s, which does not exist", name, strings.Trim(m[0], "`"))
 			}

@@ -150,8 +150,8 @@ func TestClusterAnswersOnEveryNode(t *testing.T) {
 	if have, err := os.ReadFile(text); err == nil {
 		t.Fatalf("the owner has it already: %s", have)
 	}
-	if got := hits(t, at(t, a, "main"), query); len(got) == 0 || !strings.Contains(got[0].Snippet, "Uno port") {
-		t.Errorf("the owner: %+v", got)
+	if got, err := at(t, a, "main").Search(t.Context(), memory.Query{Text: query}); err != nil || len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Snippet, "Uno port") {
+		t.Errorf("the owner: %+v, %v", got, err)
 	}
 	for range 3 { // once, however often
 		if err := o.push(t.Context()); err != nil {

@@ -19,9 +19,6 @@ import (
 // One machine and the nodes of a cluster promise the same.
 func TestClusterKeepsWhatOneMachinePromises(t *testing.T) {
 	t.Parallel()
-	always := func(m server.Memory) func(context.Context) (server.Memory, error) {
-		return func(context.Context) (server.Memory, error) { return m, nil }
-	}
 	indexIn := func(t testing.TB, state, agent string) func() string {
 		return func() string {
 			files, err := filepath.Glob(filepath.Join(state, "memory", agent+".sqlite"))
@@ -37,9 +34,10 @@ func TestClusterKeepsWhatOneMachinePromises(t *testing.T) {
 			state, agent := folder+".state", filepath.Base(folder)
 			disk := storetest.NewDisk(t, state)
 			m := testMemory(t, agent, folder, state, false)
+			sync := func(ctx context.Context) error { _, err := m.Sync(ctx, kioku.SyncOptions{}, nil); return err }
+			here := func(ctx context.Context) (server.Memory, error) { return m, sync(ctx) }
 			return hosttest.Kept{
-				Memory: always(m), Folder: always(m), Index: indexIn(t, state, agent),
-				Sync:  func(ctx context.Context) error { _, err := m.Sync(ctx, kioku.SyncOptions{}, nil); return err },
+				Memory: here, Folder: here, Index: indexIn(t, state, agent), Sync: sync,
 				Break: func(n int) { disk.FailAfter(n, syscall.EIO) }, Broken: disk.Broken,
 				Close: func() { _ = m.Close() },
 			}
@@ -56,7 +54,11 @@ func TestClusterKeepsWhatOneMachinePromises(t *testing.T) {
 				m := testMemory(t, agent, folder, state, false)
 				a.share(m)
 				k := hosttest.Kept{
-					Folder: func(ctx context.Context) (server.Memory, error) { return a.Memory(ctx, agent) },
+					Folder: func(ctx context.Context) (server.Memory, error) {
+						_, failed := m.Sync(ctx, kioku.SyncOptions{}, nil) // as the watcher would
+						at, err := a.Memory(ctx, agent)
+						return at, errors.Join(failed, err)
+					},
 					Sync: func(ctx context.Context) error {
 						_, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
 						return errors.Join(err, a.owned[agent].push(ctx), a.owned[agent].push(ctx)) // a note that waited has its vector after the first

@@ -60,9 +60,11 @@ func TestClusterClosesIdleAgents(t *testing.T) {
 		after time.Duration
 		left  int
 	}{{crowd, crowdIdle + 1, crowd}, {crowd, replicaIdle + 1, 0}, {crowd + 1, crowdIdle, crowd + 1}, {crowd + 1, crowdIdle + 1, 0}} {
+		open := make(chan struct{})
+		close(open)
 		c := &cluster{now: func() time.Time { return noon.Add(test.after) }, replicas: map[string]*replica{}}
 		for i := range test.open {
-			c.replicas[fmt.Sprint(i)] = &replica{c: c, lock: newLock(), used: noon}
+			c.replicas[fmt.Sprint(i)] = &replica{c: c, lock: newLock(), opened: open, failed: memory.ErrNoAgent, used: noon}
 		}
 		if c.closeIdle(); len(c.replicas) != test.left {
 			t.Errorf("of %d are %d open after %s", test.open, len(c.replicas), test.after)

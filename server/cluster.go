@@ -38,7 +38,13 @@ func (s *Server) forwardInCluster() op.Forward {
 			if err := permit(ctx, clusterNames{s.memories}, a, in); err != nil {
 				return nil, err
 			}
-			return s.opt.Cluster.Elsewhere(ctx, in.(agentRequest).GetAgent(), !slices.Contains(anywhere, a.Name))
+			agent, can := in.(agentRequest).GetAgent(), slices.Contains(anywhere, a.Name)
+			if q, ok := in.(interface{ AsksDerived() bool }); ok && q.AsksDerived() { // which only the machine with the folder has
+				if conn, err := s.opt.Cluster.Elsewhere(ctx, agent, true); err == nil {
+					return conn, nil
+				}
+			}
+			return s.opt.Cluster.Elsewhere(ctx, agent, !can)
 		},
 		Failed: func(a op.About, err error) (here bool, failed error) {
 			if errors.Is(err, memory.ErrUnreachable) {

@@ -19,9 +19,11 @@ import (
 func TestClusterOfTwoMachines(t *testing.T) {
 	t.Parallel()
 	store := "store=" + pgtest.New(t).Database("two")
-	first := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n\n- The harbour office closes at six.\n"})
+	first := newSandbox(t, map[string]string{
+		"MEMORY.md": "# Memory\n\n- The harbour office closes at six.\n", "memory/2026-01-25.md": "# 2026-01-25\n\n## 16:20 - todo\n\n- todo: paint the buoy at the weir.\n",
+	})
 	second := newSandbox(t, nil)
-	folder, _ := first.serve("--set", store)
+	folder, _ := first.serve("--set", store, "--set", "derive.enabled=true")
 	other := func(args ...string) outcome { return second.raw(args...) }
 	p := second.startCommand(exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--state", second.state, "--set", store))
 	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "tcp:")
@@ -39,14 +41,20 @@ func TestClusterOfTwoMachines(t *testing.T) {
 		}
 	}
 	untilFound("when does the office close?", "closes at six")
+	ask("derive", "run").wants(t, exitOK)
+	for _, args := range [][]string{{"derive", "list"}, {"search", "buoy", "--kinds", "loop"}} { // what only the machine with the folder has
+		if got := ask(args...); !strings.Contains(got.stdout, "paint the buoy") {
+			t.Errorf("%q at the other node: %s%s", args, got.stdout, got.stderr)
+		}
+	}
 	ask("append", "--category", "fact", "The ferry leaves from Uno port.").wants(t, exitOK)
 	if got := ask("search", "from where does the ferry leave?"); !strings.Contains(got.stdout, "Uno port") {
 		t.Errorf("not found at once: %s%s", got.stdout, got.stderr)
 	}
 	for {
 		day, _ := filepath.Glob(filepath.Join(first.workspace, "memory", "*.md"))
-		if len(day) == 1 {
-			if text, _ := os.ReadFile(day[0]); strings.Count(string(text), "Uno port") == 1 {
+		if len(day) == 2 {
+			if text, _ := os.ReadFile(day[1]); strings.Count(string(text), "Uno port") == 1 {
 				break
 			}
 		}

@@ -52,8 +52,8 @@ func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 	}
 	others := map[string]string{
 		"forwarded":           forwarding(t, server.Options{Agents: memories()}, tokens()),
-		"by a node":           onTCP(t, server.Options{Cluster: fakeCluster{memories(), nil}, Tokens: tokens()}),
-		"by the node's owner": onTCP(t, server.Options{Cluster: fakeCluster{memories(), owner.LocalOperations()}, Tokens: tokens()}),
+		"by a node":           onTCP(t, server.Options{Cluster: fakeCluster{memories(), nil, nil}, Tokens: tokens()}),
+		"by the node's owner": onTCP(t, server.Options{Cluster: fakeCluster{memories(), owner.LocalOperations(), nil}, Tokens: tokens()}),
 	}
 	beside := map[string]bool{}
 	for _, a := range agentOps() {

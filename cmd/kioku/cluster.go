@@ -58,7 +58,7 @@ func (a *app) clusterCmd() *cobra.Command {
 	return group(&cobra.Command{
 		Use: "cluster", Short: "Look after memories that several machines share by PostgreSQL",
 		Long: "With the setting store, kioku serve on any number of machines answers for every agent of the cluster. docs/cluster.md has the whole.",
-	}, a.clusterStatusCmd(), a.clusterDoctorCmd(), a.clusterAdoptCmd(), a.clusterExportCmd(), a.clusterMoveCmd(), a.clusterDrainCmd())
+	}, a.clusterStatusCmd(), a.clusterDoctorCmd(), a.clusterAdoptCmd(), a.clusterImportCmd(), a.clusterExportCmd(), a.clusterMoveCmd(), a.clusterDrainCmd())
 }
 
 // withStore calls f with the databases of the settings.
@@ -188,6 +188,17 @@ func (a *app) clusterAdoptCmd() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner that is still there, too")
 	return cmd
+}
+
+func (a *app) clusterImportCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "import AGENT FOLDER", Short: "Bring the notes of a folder into the cluster, with its vectors", Args: cobra.ExactArgs(2),
+		Long: "Bring the notes of a folder into the cluster, with the vectors that were paid for, so that nothing is embedded again. kioku serve does so by\n" +
+			"itself for the folders that it serves; nobody serves this one until kioku serve does, or another machine adopts the agent.",
+		RunE: a.intoFolder("and the cluster has its notes and vectors", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
+			return host.Import(ctx, s, conf, agent, dir, a.log(slog.LevelWarn))
+		}),
+	}
 }
 
 func (a *app) clusterExportCmd() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
@@ -62,12 +63,7 @@ func Export(ctx context.Context, store *Store, conf *config.Config, agent, dir s
 	if err := newFolder(ctx, store, agent, dir); err != nil {
 		return err
 	}
-	h := &Host{opt: Options{Conf: conf, Out: &render.Output{}, Log: log}}
-	s, err := h.shared()
-	if err != nil {
-		return err
-	}
-	m, err := h.openMemory(ctx, config.Place{Agent: agent, Workspace: dir}, s, true)
+	m, err := openAlone(ctx, conf, agent, dir, log, true)
 	if err != nil {
 		return err
 	}
@@ -78,4 +74,37 @@ func Export(ctx context.Context, store *Store, conf *config.Config, agent, dir s
 	defer os.Remove(record.Name())
 	err = (&mirror{dir: dir, record: record.Name()}).follow(ctx, store, m)
 	return errors.Join(err, record.Close(), m.Close())
+}
+
+// Import brings the folder of an agent, and the vectors that were paid for, into the store. Until somebody serves the folder, or adopts the agent, it
+// has no owner. The error is pgstore.ErrFenced if the agent has another folder.
+func Import(ctx context.Context, store *Store, conf *config.Config, agent, dir string, log *slog.Logger) error {
+	state, err := conf.StateDir()
+	if err != nil {
+		return err
+	}
+	m, err := openAlone(ctx, conf, agent, dir, log, false)
+	if err != nil {
+		return err
+	}
+	_, err = m.Sync(ctx, kioku.SyncOptions{}, nil)
+	if err == nil {
+		c := newCluster(store, pgstore.Node{Name: nodeName(state)}, filepath.Join(state, "cluster"), ClockOf(conf), log)
+		c.share(m)
+		o := c.owned[agent]
+		if err = o.push(ctx); err == nil {
+			err = store.Release(ctx, agent, o.epoch)
+		}
+	}
+	return errors.Join(err, m.Close())
+}
+
+// openAlone opens the memory of a folder without serving it.
+func openAlone(ctx context.Context, conf *config.Config, agent, dir string, log *slog.Logger, replica bool) (*Memory, error) {
+	h := &Host{opt: Options{Conf: conf, Out: &render.Output{}, Log: log}}
+	s, err := h.shared()
+	if err != nil {
+		return nil, err
+	}
+	return h.openMemory(ctx, config.Place{Agent: agent, Workspace: dir}, s, replica)
 }

@@ -64,8 +64,9 @@ type mirror struct {
 type mirrorState struct {
 	// Generation of the cluster that the folder and its index have.
 	Generation int64 `json:"generation"`
-	// Added are the files that have notes which wait for the owner, or had.
-	Added []string `json:"added"`
+	// Added are the files that have notes which wait for the owner, or had, and Waiting the number of these notes.
+	Added   []string `json:"added"`
+	Waiting int      `json:"waiting"`
 }
 
 // openMirror returns the mirror in a folder, which is made if it is missing.
@@ -82,8 +83,8 @@ func openMirror(dir, record string) (*mirror, error) {
 }
 
 // save records how far the mirror is, once the index has it too.
-func (m *mirror) save(generation int64, added []string) error {
-	m.Generation, m.Added = generation, added
+func (m *mirror) save(generation int64, added []string, waiting int) error {
+	m.Generation, m.Added, m.Waiting = generation, added, waiting
 	data, err := json.Marshal(m.mirrorState)
 	if err != nil {
 		return err
@@ -148,8 +149,20 @@ func (m *mirror) read(ctx context.Context, r pgstore.Reading, of *Memory) ([]pgs
 	if err := takeVectors(ctx, r, of); err != nil {
 		return nil, err
 	}
-	if err := r.Files(ctx, m.put); err != nil {
+	written := false // into a file to which the mirror has added notes
+	if err := r.Files(ctx, func(f pgstore.File) error {
+		written = written || slices.Contains(m.Added, f.Path)
+		return m.put(f)
+	}); err != nil {
 		return nil, err
+	}
+	waiting, err := r.Waiting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.DeleteFunc(slices.Clone(waiting), func(w pgstore.Waiting) bool { return w.Generation > m.Generation })
+	if len(known) == m.Waiting && !written {
+		return waiting, nil
 	}
 	// A note that the owner has written stands where the owner has put it, and nowhere else.
 	left := map[string]bool{}
@@ -164,13 +177,17 @@ func (m *mirror) read(ctx context.Context, r pgstore.Reading, of *Memory) ([]pgs
 			return nil, err
 		}
 	}
-	return r.Waiting(ctx)
+	m.Added, m.Waiting = nil, 0
+	return waiting, nil
 }
 
-// index adds the notes that wait to a mirror, and brings its index to a generation.
+// index adds the notes that wait to a mirror, unless it has them, and brings its index to a generation.
 func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.Waiting, of *Memory) (err error) {
-	var added []string
+	added := slices.Clone(m.Added)
 	for _, w := range waiting {
+		if m.Waiting > 0 && w.Generation <= m.Generation {
+			continue
+		}
 		n := w.Note
 		n.At = w.Time
 		a, err := of.Append(ctx, n)
@@ -180,11 +197,13 @@ func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.
 		if err != nil {
 			return err
 		}
-		if a.Path != "" && !slices.Contains(added, a.Path) {
-			added = append(added, a.Path)
+		if a.Path != "" {
+			m.touched = append(m.touched, a.Path)
+			if !slices.Contains(added, a.Path) {
+				added = append(added, a.Path)
+			}
 		}
 	}
-	m.touched = append(m.touched, added...)
 	if m.Generation <= 0 || len(m.touched) > touchedAtOnce {
 		_, err = of.Sync(ctx, kioku.SyncOptions{}, nil)
 	} else if len(m.touched) > 0 {
@@ -194,7 +213,7 @@ func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.
 		return err
 	}
 	m.touched = nil
-	return m.save(generation, added)
+	return m.save(generation, added, len(waiting))
 }
 
 // touchedAtOnce is the number of files above which the whole folder is looked at.

@@ -114,7 +114,7 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 		return a, nil
 	case err != nil:
 		if a.Path != "" { // the mirror has what the store may not have
-			err = errors.Join(err, r.mirror.save(r.mirror.Generation-1, append(r.mirror.Added, a.Path)))
+			err = errors.Join(err, r.mirror.save(r.mirror.Generation-1, append(r.mirror.Added, a.Path), -1))
 		}
 		return memory.Appended{}, err
 	}
@@ -122,5 +122,5 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 		r.c.log.Warn("a note is not found yet", "agent", r.agent, "err", err)
 	}
 	a.Secrets = secrets
-	return a, r.mirror.save(generation, append(r.mirror.Added, a.Path))
+	return a, r.mirror.save(generation, append(r.mirror.Added, a.Path), r.mirror.Waiting+1)
 }

@@ -254,12 +254,8 @@ func (c *cluster) Elsewhere(ctx context.Context, agent string, folder bool) (htt
 	c.mu.Lock()
 	r := c.replicas[agent]
 	c.mu.Unlock()
-	if r != nil && !folder {
-		select {
-		case <-r.opened:
-			return nil, nil
-		default:
-		}
+	if r != nil && !folder && r.isOpen() {
+		return nil, nil
 	}
 	a, err := c.store.Agent(ctx, agent)
 	if err != nil {
@@ -315,7 +311,7 @@ func (c *cluster) closeIdle() {
 		most = crowdIdle
 	}
 	for agent, r := range c.replicas {
-		if c.now().Sub(r.used) > most {
+		if r.isOpen() && c.now().Sub(r.used) > most {
 			idle = append(idle, r)
 			delete(c.replicas, agent)
 		}

@@ -308,7 +308,7 @@ func (g growth) agents() {
 		last.ask("a" + strconv.Itoa(a))
 	}
 	g.row("MB", fmt.Sprintf("memory of a node with %d open / with none", growOpen), last.memory(), last.idle, 0)
-	time.Sleep(80 * time.Second) // until they are closed, since they are many
+	time.Sleep(45 * time.Second) // until they are closed, since they are many
 	g.row("MB", fmt.Sprintf("memory of a node that has closed %d / with none", growOpen), last.memory(), last.idle, 1.3)
 }
 

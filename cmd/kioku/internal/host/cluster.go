@@ -32,8 +32,8 @@ const (
 	// leaseTime is how long nobody else may take an agent whose owner is not heard of. It is renewed three times as often.
 	leaseTime = 30 * time.Second
 	// replicaIdle is how long the memory of an agent of another node stays open after its last call, and crowdIdle how long if more than crowd of them
-	// are open: each takes some MB, and opening one again some ms.
-	replicaIdle, crowdIdle, crowd = 10 * time.Minute, time.Minute, 50
+	// are open: each takes a dozen MB and as many files, and opening one again some ms.
+	replicaIdle, crowdIdle, crowd = 10 * time.Minute, 20 * time.Second, 50
 	// pushTime is how long bringing the store in step with a folder may take, and pushBytes how much of it is sent at a time.
 	pushTime, pushBytes = 5 * time.Minute, 8 << 20
 	// lookTime is how long the store may take to say whether an agent has changed, and lookAgain how long nobody asks it after it has not.

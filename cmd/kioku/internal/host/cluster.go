@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -319,6 +320,9 @@ func (c *cluster) closeIdle() {
 	c.mu.Unlock()
 	for _, r := range idle {
 		r.close()
+	}
+	if len(idle) > 0 {
+		debug.FreeOSMemory() // a node that nobody asks collects no garbage for long
 	}
 }
 

@@ -148,7 +148,7 @@ func (s *Server) indexStatus(ctx context.Context, in OfAgent) (IndexStatus, erro
 	if n := s.opt.Network; n != nil {
 		out.Offline, out.Egress = n.Offline(), n.Uses()
 	}
-	if len(reachable(ctx, s.memories)) < len(s.memories.ids(ctx)) { // what tells of other agents too
+	if !callerOf(ctx).everyone && len(reachable(ctx, s.memories)) < len(s.memories.ids(ctx)) { // what tells of other agents too
 		out.Egress, out.AllResidentBytes, out.BudgetBytes = nil, 0, 0
 	}
 	return out, nil

@@ -247,6 +247,15 @@ func (g growth) crowd(agents int) string {
 	return address
 }
 
+// mirrored waits until a node has an index of its own of an agent of another one, and returns how long that took.
+func (g growth) mirrored(state, agent string) float64 {
+	start := time.Now()
+	for err := os.ErrNotExist; err != nil; time.Sleep(20 * time.Millisecond) {
+		_, err = os.Stat(filepath.Join(g.env.Dir, state, "cluster", agent+".json"))
+	}
+	return ms(start)
+}
+
 // agents asks the same agents in clusters of more and more agents, in turn, and measures what the others cost.
 func (g growth) agents() {
 	var sizes []int
@@ -308,7 +317,7 @@ func (g growth) agents() {
 		last.ask("a" + strconv.Itoa(a))
 	}
 	g.row("MB", fmt.Sprintf("memory of a node with %d open / with none", growOpen), last.memory(), last.idle, 0)
-	time.Sleep(80 * time.Second) // until they are closed, since they are many
+	time.Sleep(45 * time.Second) // until they are closed, since they are many
 	g.row("MB", fmt.Sprintf("memory of a node that has closed %d / with none", growOpen), last.memory(), last.idle, 1.3)
 }
 
@@ -337,10 +346,8 @@ func (g growth) cold() {
 				for _, size := range sizes {
 					seen[size] = append(seen[size], time.Duration(n.ask("c"+size)*float64(time.Millisecond)))
 				}
-				for agent := range folders { // until it needs no other node
-					for err := os.ErrNotExist; err != nil; time.Sleep(20 * time.Millisecond) {
-						_, err = os.Stat(filepath.Join(g.env.Dir, state, "cluster", agent+".json"))
-					}
+				for agent := range folders {
+					g.mirrored(state, agent)
 				}
 				n.end() // a node opens again what it had open before as what it has closed
 			}
@@ -391,17 +398,16 @@ func (g growth) edits() {
 
 // index indexes a folder with the store and without.
 func (g growth) index() {
-	address, dir := g.pg.Database("ingest"), g.folder("i", 20_000)
+	dir := g.folder("i", 20_000)
 	var with, without times
 	for i := range 2 {
-		agents := map[string]string{"i": dir}
+		agents, store := map[string]string{"i": dir}, fmt.Sprintf("index%d", i)
+		address := g.pg.Database(store)
 		g.must(without.measure(func() error { g.node(fmt.Sprintf("index-alone-%d", i), "", agents).end(); return nil }))
-		agents = map[string]string{fmt.Sprintf("i%d", i): dir}
-		g.sql(g.pg, "ingest", "DELETE FROM kioku.agents", "SELECT 0")
 		var n *grown
 		g.must(with.measure(func() error {
 			n = g.node(fmt.Sprintf("index-%d", i), address, agents)
-			g.stored(g.pg, "ingest", dir)
+			g.stored(g.pg, store, dir)
 			return nil
 		}))
 		n.end()
@@ -419,7 +425,8 @@ func (g growth) huge() {
 	other := g.node("huge-other", address, nil)
 	what := fmt.Sprintf("%d chunks: ", *growHuge)
 	g.row("ms", what+"first push / index", pushed.median(), ready.median(), 1)
-	g.row("ms", what+"first question at another node / index", other.ask("h"), ready.median(), 1)
+	g.row("ms", what+"first question at another node / limit", other.ask("h"), 1500, 1)
+	g.row("ms", what+"index at another node / at the owner", g.mirrored("huge-other", "h"), ready.median(), 1.3)
 	for i, q := range questions(60) {
 		other.wonder("h", q, &asked)
 		owner.wonder("h", q, &askedOwner)

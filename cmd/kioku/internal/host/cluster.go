@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -32,8 +33,8 @@ const (
 	// leaseTime is how long nobody else may take an agent whose owner is not heard of. It is renewed three times as often.
 	leaseTime = 30 * time.Second
 	// replicaIdle is how long the memory of an agent of another node stays open after its last call, and crowdIdle how long if more than crowd of them
-	// are open: each takes some MB, and opening one again some ms.
-	replicaIdle, crowdIdle, crowd = 10 * time.Minute, time.Minute, 50
+	// are open: each takes a dozen MB and as many files, and opening one again some ms.
+	replicaIdle, crowdIdle, crowd = 10 * time.Minute, 20 * time.Second, 50
 	// pushTime is how long bringing the store in step with a folder may take, and pushBytes how much of it is sent at a time.
 	pushTime, pushBytes = 5 * time.Minute, 8 << 20
 	// lookTime is how long the store may take to say whether an agent has changed, and lookAgain how long nobody asks it after it has not.
@@ -263,12 +264,8 @@ func (c *cluster) Elsewhere(ctx context.Context, agent string, folder bool) (htt
 	c.mu.Lock()
 	r := c.replicas[agent]
 	c.mu.Unlock()
-	if r != nil && !folder {
-		select {
-		case <-r.opened:
-			return nil, nil
-		default:
-		}
+	if r != nil && !folder && r.isOpen() {
+		return nil, nil
 	}
 	a, err := c.store.Agent(ctx, agent)
 	if err != nil {
@@ -324,7 +321,7 @@ func (c *cluster) closeIdle() {
 		most = crowdIdle
 	}
 	for agent, r := range c.replicas {
-		if c.now().Sub(r.used) > most {
+		if r.isOpen() && c.now().Sub(r.used) > most {
 			idle = append(idle, r)
 			delete(c.replicas, agent)
 		}
@@ -332,6 +329,9 @@ func (c *cluster) closeIdle() {
 	c.mu.Unlock()
 	for _, r := range idle {
 		r.close()
+	}
+	if len(idle) > 0 {
+		debug.FreeOSMemory() // a node that nobody asks collects no garbage for long
 	}
 }
 

@@ -52,20 +52,21 @@ func TestClusterOpensAgentsAtTheSameTime(t *testing.T) {
 	all.Wait()
 }
 
-// Memories of other nodes that nobody asks are closed, and sooner if they are many.
+// Memories of other nodes that nobody asks are closed, and sooner if they are many. Nobody waits for one that is being opened.
 func TestClusterClosesIdleAgents(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		open  int
 		after time.Duration
 		left  int
-	}{{crowd, crowdIdle + 1, crowd}, {crowd, replicaIdle + 1, 0}, {crowd + 1, crowdIdle, crowd + 1}, {crowd + 1, crowdIdle + 1, 0}} {
-		open := make(chan struct{})
-		close(open)
+	}{{crowd, crowdIdle + 1, crowd}, {crowd, replicaIdle + 1, 1}, {crowd + 1, crowdIdle, crowd + 1}, {crowd + 1, crowdIdle + 1, 1}} {
+		opened := make(chan struct{})
+		close(opened)
 		c := &cluster{now: func() time.Time { return noon.Add(test.after) }, replicas: map[string]*replica{}}
 		for i := range test.open {
-			c.replicas[fmt.Sprint(i)] = &replica{c: c, lock: newLock(), opened: open, failed: memory.ErrNoAgent, used: noon}
+			c.replicas[fmt.Sprint(i)] = &replica{opened: opened, failed: memory.ErrClosed, lock: newLock(), used: noon}
 		}
+		c.replicas["0"].opened = make(chan struct{})
 		if c.closeIdle(); len(c.replicas) != test.left {
 			t.Errorf("of %d are %d open after %s", test.open, len(c.replicas), test.after)
 		}

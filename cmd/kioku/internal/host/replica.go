@@ -53,6 +53,16 @@ func (r *replica) open(ctx context.Context) error {
 	return nil
 }
 
+// isOpen reports whether a replica is open, or has failed to be.
+func (r *replica) isOpen() bool {
+	select {
+	case <-r.opened:
+		return true
+	default:
+		return false
+	}
+}
+
 // follow brings a replica to the last generation. If the store is away, it stays as it is for some time.
 func (r *replica) follow(ctx context.Context) error {
 	a, err := r.ask(ctx, r.c, r.agent)

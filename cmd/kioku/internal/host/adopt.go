@@ -92,7 +92,7 @@ func Import(ctx context.Context, store *Store, conf *config.Config, agent, dir s
 		c := newCluster(store, pgstore.Node{Name: nodeName(state)}, filepath.Join(state, "cluster"), ClockOf(conf), log)
 		c.share(m)
 		o := c.owned[agent]
-		if err = o.push(ctx); err == nil {
+		if err = o.push(ctx, nil); err == nil {
 			err = store.Release(ctx, agent, o.epoch)
 		}
 	}
@@ -106,5 +106,5 @@ func openAlone(ctx context.Context, conf *config.Config, agent, dir string, log 
 	if err != nil {
 		return nil, err
 	}
-	return h.openMemory(ctx, config.Place{Agent: agent, Workspace: dir}, s, replica)
+	return h.openMemory(ctx, config.Place{Agent: agent, Workspace: dir}, s, replica, "")
 }

@@ -35,15 +35,22 @@ const (
 	// replicaIdle is how long the memory of an agent of another node stays open after its last call, and crowdIdle how long if more than crowd of them
 	// are open: each takes a dozen MB and as many files, and opening one again some ms.
 	replicaIdle, crowdIdle, crowd = 10 * time.Minute, 20 * time.Second, 50
+	// mirrorAge is how long the memory of an agent of another node stays on disk after it was last opened or written to.
+	mirrorAge = 14 * 24 * time.Hour
 	// pushTime is how long bringing the store in step with a folder may take, and pushBytes how much of it is sent at a time.
 	pushTime, pushBytes = 5 * time.Minute, 8 << 20
 	// lookTime is how long the store may take to say whether an agent has changed, and lookAgain how long nobody asks it after it has not.
 	lookTime, lookAgain = time.Second, 3 * time.Second
+	// lookAtAll is how often an owner looks at all of its folder, for what the index does not tell.
+	lookAtAll = time.Minute
 	// startTime is how long a start waits for the store.
 	startTime = 3 * time.Second
 	// awayFor is how long such a memory answers after the store was last reached.
 	awayFor = 10 * time.Minute
 )
+
+// stateOf follows the name of a mirror in that of the folder with its index.
+const stateOf = ".state"
 
 // cluster shares the memories of a host with other nodes by a store in PostgreSQL, and has those of the agents of other nodes.
 type cluster struct {
@@ -64,6 +71,7 @@ type cluster struct {
 	replicas map[string]*replica
 	peers    map[pgstore.Node]*client.Client // by address and secret
 	names    []string                        // of the agents that were there last
+	tidied   time.Time                       // when old mirrors were last removed
 }
 
 // nodeName returns the name of the node that keeps its state in a folder.
@@ -112,7 +120,7 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 	h.cluster = newCluster(store, node, filepath.Join(state, "cluster"), ClockOf(h.opt.Conf), h.opt.Log)
 	h.cluster.dial = h.opt.Dial
 	h.cluster.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
-		return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true)
+		return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true, workspace+stateOf)
 	}
 	for _, m := range h.Memories {
 		h.cluster.share(m)
@@ -170,6 +178,7 @@ func (c *cluster) run(ctx context.Context) error {
 				c.log.Warn("the store does not know this node", "err", err)
 			}
 			c.closeIdle()
+			c.forgetOld()
 			wait(ctx, leaseTime/3)
 		}
 		return ctx.Err()
@@ -332,6 +341,28 @@ func (c *cluster) closeIdle() {
 	}
 	if len(idle) > 0 {
 		debug.FreeOSMemory() // a node that nobody asks collects no garbage for long
+	}
+}
+
+// forgetOld removes the mirrors of agents that nobody has asked for in a long time, and their indexes. They are made again when somebody does.
+func (c *cluster) forgetOld() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now().Sub(c.tidied) < time.Hour {
+		return
+	}
+	c.tidied = c.now()
+	records, err := filepath.Glob(filepath.Join(c.dir, "*.json"))
+	for _, record := range records {
+		dir := strings.TrimSuffix(record, ".json")
+		info, unread := os.Stat(record)
+		if unread != nil || c.replicas[filepath.Base(dir)] != nil || c.now().Sub(info.ModTime()) < mirrorAge {
+			continue
+		}
+		err = errors.Join(err, os.RemoveAll(dir), os.RemoveAll(dir+stateOf), os.Remove(record))
+	}
+	if err != nil {
+		c.log.Warn("cannot remove what nobody has asked for", "err", err)
 	}
 }
 

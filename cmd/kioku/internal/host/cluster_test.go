@@ -45,7 +45,7 @@ func testNodeIn(t testing.TB, address, name, state string, dial pgconn.DialFunc)
 	}
 	c := newCluster(store, pgstore.Node{Name: name}, filepath.Join(state, "cluster"), func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	c.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
-		return testMemory(t, agent, workspace, state, true), nil
+		return testMemory(t, agent, workspace, workspace+stateOf, true), nil
 	}
 	t.Cleanup(c.close)
 	return c
@@ -80,7 +80,7 @@ func testOwner(t *testing.T, c *cluster, agent, folder string) *owned {
 	}
 	c.share(m)
 	o := c.owned[agent]
-	if err := o.push(t.Context()); err != nil {
+	if err := o.push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -154,7 +154,7 @@ func TestClusterAnswersOnEveryNode(t *testing.T) {
 		t.Errorf("the owner: %+v, %v", got, err)
 	}
 	for range 3 { // once, however often
-		if err := o.push(t.Context()); err != nil {
+		if err := o.push(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -307,7 +307,7 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	}
 	c.share(m)
 	second := c.owned["main"]
-	if err := second.push(t.Context()); err != nil {
+	if err := second.push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := first.Append(t.Context(), memory.Note{Text: "Too late."}); !errors.Is(err, pgstore.ErrFenced) || !first.fenced.Load() {
@@ -321,11 +321,11 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	if err := c.store.Release(t.Context(), "main", second.epoch); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.push(t.Context()); !errors.Is(err, pgstore.ErrFenced) {
+	if err := first.push(t.Context(), nil); !errors.Is(err, pgstore.ErrFenced) {
 		t.Errorf("the former owner comes back with its old folder: %v", err)
 	}
 	second.epoch = 0
-	if err := second.push(t.Context()); err != nil || second.fenced.Load() {
+	if err := second.push(t.Context(), nil); err != nil || second.fenced.Load() {
 		t.Error(err)
 	}
 	at(t, b, "main")
@@ -366,7 +366,7 @@ func TestClusterAnswersWhileTheStoreIsAway(t *testing.T) {
 	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "Said when it was back."}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.push(t.Context()); err != nil {
+	if err := o.push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	day, err := os.ReadFile(filepath.Join(o.Workspace(), "memory/2026-03-03.md"))
@@ -405,7 +405,7 @@ func TestClusterGoesOnAfterANoteThatCannotBeWritten(t *testing.T) {
 	if _, err := o.m.Append(t.Context(), memory.Note{Text: "Something else with the key.", Key: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.push(t.Context()); err != nil {
+	if err := o.push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	day, err := os.ReadFile(filepath.Join(o.Workspace(), "memory/2026-03-03.md"))
@@ -450,12 +450,12 @@ func TestClusterLosesNoNote(t *testing.T) {
 			acknowledged = append(acknowledged, text)
 		}
 		if len(acknowledged)%5 == 0 {
-			if err := o.push(t.Context()); err != nil {
+			if err := o.push(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := o.push(t.Context()); err != nil {
+	if err := o.push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	day, err := os.ReadFile(filepath.Join(o.Workspace(), "memory/2026-03-03.md"))
@@ -467,5 +467,75 @@ func TestClusterLosesNoNote(t *testing.T) {
 		if n := strings.Count(string(day), text); n != 1 {
 			t.Errorf("%q is there %d times", text, n)
 		}
+	}
+}
+
+// A folder that is away for a while, or empty as a disk that is not mounted, takes nothing from the cluster; what was removed in it goes.
+func TestClusterKeepsWhatAFolderThatIsAwayHad(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("mount")
+	a, b := testNode(t, address, "a"), testNode(t, address, "b")
+	o := testOwner(t, a, "main", example)
+	want := len(hits(t, at(t, b, "main"), "Which database does the v2 ledger use?"))
+	aside := o.Workspace() + ".aside"
+	if err := errors.Join(os.Rename(o.Workspace(), aside), os.Mkdir(o.Workspace(), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = o.m.Sync(t.Context(), kioku.SyncOptions{}, nil)
+	_ = o.push(t.Context(), nil)
+	_ = o.push(t.Context(), []string{"MEMORY.md"})
+	if got := len(hits(t, at(t, b, "main"), "Which database does the v2 ledger use?")); got != want || want == 0 {
+		t.Errorf("%d hits, want %d", got, want)
+	}
+	if err := errors.Join(os.Remove(o.Workspace()), os.Rename(aside, o.Workspace()), os.Remove(filepath.Join(o.Workspace(), "memory/2026-01-15.md"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.push(t.Context(), []string{"memory/2026-01-15.md"}); err != nil {
+		t.Fatal(err)
+	}
+	at(t, b, "main")
+	sameFiles(t, o.Workspace(), filepath.Join(b.dir, "main"))
+}
+
+// A mirror of which a process that has ended left more than the store has is made anew, and one that nobody has asked for in a long time is removed.
+func TestClusterMakesAMirrorAnew(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("anew")
+	a, state := testNode(t, address, "a"), t.TempDir()
+	o := testOwner(t, a, "main", example)
+	b := testNodeIn(t, address, "b", state, nil)
+	at(t, b, "main")
+	mirror := filepath.Join(b.dir, "main")
+	if err := b.replicas["main"].mirror.doubt(); err != nil { // as it is while a note is added
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(mirror, "memory/2026-03-03.md"), []byte("# 2026-03-03\n\nNever acknowledged.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.close()
+	c := testNodeIn(t, address, "b", state, nil)
+	if got := hits(t, at(t, c, "main"), "what was never acknowledged?"); len(got) > 0 && strings.Contains(got[0].Snippet, "Never") {
+		t.Errorf("%+v", got)
+	}
+	sameFiles(t, o.Workspace(), mirror)
+	if err := os.Chtimes(mirror+".json", noon, noon.Add(-mirrorAge)); err != nil {
+		t.Fatal(err)
+	}
+	c.forgetOld()
+	if _, err := os.Stat(mirror); err != nil {
+		t.Errorf("the mirror of an open memory is gone: %v", err)
+	}
+	c.tidied = time.Time{}
+	c.mu.Lock()
+	r := c.replicas["main"]
+	delete(c.replicas, "main")
+	c.mu.Unlock()
+	r.close()
+	c.forgetOld()
+	if left, _ := filepath.Glob(mirror + "*"); len(left) > 0 {
+		t.Errorf("%q are left", left)
 	}
 }

@@ -61,7 +61,7 @@ func TestClusterKeepsWhatOneMachinePromises(t *testing.T) {
 					},
 					Sync: func(ctx context.Context) error {
 						_, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
-						return errors.Join(err, a.owned[agent].push(ctx), a.owned[agent].push(ctx)) // a note that waited has its vector after the first
+						return errors.Join(err, a.owned[agent].push(ctx, nil), a.owned[agent].push(ctx, nil)) // a note that waited has its vector after the first
 					},
 					Break: wire.Break, Broken: wire.Broken,
 					Close: func() { a.close(); b.close(); _ = m.Close() },
@@ -69,7 +69,7 @@ func TestClusterKeepsWhatOneMachinePromises(t *testing.T) {
 				k.Memory, k.Index = k.Folder, indexIn(t, state, agent)
 				if kind == "another node" {
 					k.Memory = func(ctx context.Context) (server.Memory, error) { return b.Memory(ctx, agent) }
-					k.Index = indexIn(t, state+"/b", agent)
+					k.Index = indexIn(t, filepath.Join(state, "b", "cluster", agent+stateOf), agent)
 				}
 				return k
 			})

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,7 +117,7 @@ func Open(ctx context.Context, opt Options) (_ *Host, err error) {
 		return nil, err
 	}
 	for _, p := range h.places {
-		m, err := h.openMemory(ctx, p, shared, false)
+		m, err := h.openMemory(ctx, p, shared, false, "")
 		if err != nil {
 			return nil, err
 		}
@@ -156,8 +157,8 @@ func (h *Host) shared() (*shared, error) {
 	return s, err
 }
 
-// openMemory opens the memory of a place. That of a replica has its vectors from elsewhere.
-func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared, replica bool) (*Memory, error) {
+// openMemory opens the memory of a place. That of a replica has its vectors from elsewhere, and its state in a folder of its own if state names one.
+func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared, replica bool, state string) (*Memory, error) {
 	base, err := h.opt.Council.ConfFor(h.opt.Conf, p.Agent)
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared, replic
 		return nil, err
 	}
 	opt.Mode, opt.Vectors, opt.LockWait, opt.Daemon, opt.Socket = h.opt.Mode, s.engine.Vectors, s.engine.LockWait, s.engine.Daemon, s.engine.Socket
-	opt.GivenVectors = replica
+	opt.GivenVectors, opt.StateDir = replica, cmp.Or(state, opt.StateDir)
 	opt.Search.Admit, opt.Search.Reranker = s.engine.Search.Admit, s.engine.Search.Reranker
 	if m.Memory, err = kioku.Open(ctx, opt); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", p.Agent, err)

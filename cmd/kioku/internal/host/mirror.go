@@ -34,7 +34,7 @@ func sharedFiles(root *os.Root) (all map[string]fs.FileInfo, err error) {
 		case !d.Type().IsRegular():
 			return nil
 		}
-		if text.MarkdownExtension(d.Name()) != "" || slices.Contains(deciding, name) || strings.HasPrefix(name, "memory/daily/") {
+		if isShared(name) {
 			info, err := d.Info()
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // it went meanwhile
@@ -45,6 +45,11 @@ func sharedFiles(root *os.Root) (all map[string]fs.FileInfo, err error) {
 		return nil
 	})
 	return all, err
+}
+
+// isShared reports whether a cluster shares a file, by its path in a folder, unless it is in a folder that is left out.
+func isShared(name string) bool {
+	return text.MarkdownExtension(name) != "" || slices.Contains(deciding, name) || strings.HasPrefix(name, "memory/daily/")
 }
 
 // deciding are the files that decide what is indexed and hidden.
@@ -69,18 +74,24 @@ type mirrorState struct {
 	Waiting int      `json:"waiting"`
 }
 
-// openMirror returns the mirror in a folder, which is made if it is missing.
+// openMirror returns the mirror in a folder, which is made if it is missing, and made anew if it is not known how far it is.
 func openMirror(dir, record string) (*mirror, error) {
 	m := &mirror{dir: dir, record: record}
 	data, err := os.ReadFile(record)
-	if err == nil && json.Unmarshal(data, &m.mirrorState) != nil {
-		m.mirrorState = mirrorState{} // it is read anew
-	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	if json.Unmarshal(data, &m.mirrorState) != nil || m.Generation <= 0 {
+		m.mirrorState = mirrorState{}
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+	}
 	return m, os.MkdirAll(dir, 0o700)
 }
+
+// doubt records that it is not known how far the mirror is, until it is saved again.
+func (m *mirror) doubt() error { return os.WriteFile(m.record, nil, 0o600) }
 
 // save records how far the mirror is, once the index has it too.
 func (m *mirror) save(generation int64, added []string, waiting int) error {
@@ -198,10 +209,7 @@ func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.
 			return err
 		}
 		if a.Path != "" {
-			m.touched = append(m.touched, a.Path)
-			if !slices.Contains(added, a.Path) {
-				added = append(added, a.Path)
-			}
+			m.touched, added = append(m.touched, a.Path), with(added, a.Path)
 		}
 	}
 	if m.Generation <= 0 || len(m.touched) > touchedAtOnce {
@@ -214,6 +222,14 @@ func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.
 	}
 	m.touched = nil
 	return m.save(generation, added, len(waiting))
+}
+
+// with returns paths with one more, if it is one and not among them.
+func with(paths []string, one string) []string {
+	if one == "" || slices.Contains(paths, one) {
+		return paths
+	}
+	return append(slices.Clone(paths), one)
 }
 
 // touchedAtOnce is the number of files above which the whole folder is looked at.

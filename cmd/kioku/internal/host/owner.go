@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"kioku"
+	"kioku/indexer"
 	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/server"
@@ -74,9 +76,10 @@ func (o *owned) run(ctx context.Context) error {
 	tick := time.NewTicker(leaseTime / 3)
 	defer tick.Stop()
 	events := o.m.Subscribe(ctx)
-	told := ""
-	for ctx.Err() == nil {
-		err := o.push(ctx)
+	told, looked := "", time.Time{} // looked is when all of the folder was last looked at
+	for paths := []string(nil); ctx.Err() == nil; {
+		begun := time.Now()
+		err := o.push(ctx, paths)
 		if text := fmt.Sprint(err); err != nil && ctx.Err() == nil && text != told {
 			o.c.log.Warn("the store is not in step with the folder", "agent", o.m.Agent(), "err", err)
 			told = text
@@ -84,22 +87,39 @@ func (o *owned) run(ctx context.Context) error {
 		if err == nil {
 			told = ""
 		}
-		select {
-		case <-tick.C:
-			o.renew(ctx)
-		case _, ok := <-events:
-			for more := true; more && ok; { // one push for all that has happened
-				select {
-				case _, ok = <-events:
-				default:
-					more = false
+		if err == nil && paths == nil {
+			looked = begun
+		}
+		paths = []string{}
+		for wait := true; wait && ctx.Err() == nil; {
+			wait = false
+			select {
+			case <-tick.C:
+				o.renew(ctx)
+				wait = err == nil && time.Since(looked) < lookAtAll
+			case ev, ok := <-events:
+				for more := true; more && ok; { // one push for all that has happened
+					if ev.Kind == indexer.FileIndexed || ev.Kind == indexer.FileSkipped || ev.Kind == indexer.FileRemoved {
+						paths = append(paths, ev.Path)
+					}
+					if ev.Kind == kioku.EventsLost {
+						looked = time.Time{}
+					}
+					select {
+					case ev, ok = <-events:
+					default:
+						more = false
+					}
 				}
+				if !ok {
+					events, looked = o.m.Subscribe(ctx), time.Time{}
+				}
+			case <-o.wake:
+			case <-ctx.Done():
 			}
-			if !ok {
-				events = o.m.Subscribe(ctx)
-			}
-		case <-o.wake:
-		case <-ctx.Done():
+		}
+		if err != nil || time.Since(looked) >= lookAtAll || len(paths) > touchedAtOnce {
+			paths = nil
 		}
 	}
 	end, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -148,10 +168,8 @@ func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths [
 		if err != nil {
 			return err
 		}
-		if paths == nil {
-			if sent, err = o.pushVectors(ctx, c); err != nil {
-				return err
-			}
+		if sent, err = o.pushVectors(ctx, c); err != nil {
+			return err
 		}
 		return o.pushFiles(ctx, c, paths, added)
 	})
@@ -202,11 +220,11 @@ func isRefusal(err error) bool {
 	return bad || errors.Is(err, memory.ErrConflict)
 }
 
-// push brings the store in step with the folder. All of a large folder takes longer than a call.
-func (o *owned) push(ctx context.Context) error {
+// push brings the store in step with some files of the folder, or with all of it if they are nil, which may take longer than a call.
+func (o *owned) push(ctx context.Context, paths []string) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
-	return o.change(ctx, func(context.Context) ([]string, error) { return nil, nil })
+	return o.change(ctx, func(context.Context) ([]string, error) { return paths, nil })
 }
 
 // own makes this folder the one of the agent, if it is not.
@@ -283,8 +301,9 @@ func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []
 		found, err = sharedFiles(root)
 	} else {
 		for _, p := range some {
-			if found[p], err = root.Stat(filepath.FromSlash(p)); err != nil {
-				break
+			info, failed := root.Stat(filepath.FromSlash(p))
+			if failed == nil && isShared(p) {
+				found[p] = info
 			}
 		}
 	}
@@ -315,11 +334,21 @@ func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []
 		}
 	}
 	for p := range stored {
-		if found[p] == nil && some == nil {
+		if found[p] == nil && o.isGone(ctx, root, p) {
 			put = append(put, pgstore.File{Path: p, ModTime: o.c.now()})
 		}
 	}
 	return c.Put(ctx, put...)
+}
+
+// isGone reports whether a file that cannot be read was removed. A folder may be away for a while, which the index notices: it keeps its files.
+func (o *owned) isGone(ctx context.Context, root *os.Root, p string) bool {
+	if _, err := root.Stat(filepath.FromSlash(p)); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, err := o.m.Chunks(ctx, p)
+	left, unread := fs.ReadDir(root.FS(), ".")
+	return errors.Is(err, memory.ErrNotFound) && unread == nil && len(left) > 0
 }
 
 // pushVectors puts the vectors into a commit that were paid for since the last one.

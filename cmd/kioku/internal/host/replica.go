@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -43,7 +44,8 @@ func (r *replica) open(ctx context.Context) error {
 		return err
 	}
 	r.Memory = r.m.served
-	_, err = r.m.Sync(ctx, kioku.SyncOptions{}, nil) // this program may split notes in another way
+	_ = os.Chtimes(r.mirror.record, time.Time{}, r.c.now()) // it is used: forgetOld
+	_, err = r.m.Sync(ctx, kioku.SyncOptions{}, nil)        // this program may split notes in another way
 	if err == nil {
 		err = r.follow(ctx)
 	}
@@ -97,12 +99,14 @@ func (r *replica) Search(ctx context.Context, q memory.Query) (memory.Answer, er
 // errNothingNew ends a commit that has nothing to add.
 var errNothingNew = errors.New("nothing new")
 
-// Append adds a note to the outbox of the owner. It is acknowledged when the store has it, and found from then on by every node.
+// Append adds a note to the outbox of the owner. It is acknowledged when the store has it, and found from then on by every node: here the next call waits
+// until the index has it.
 func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended, err error) {
 	if err := r.lock.take(ctx); err != nil {
 		return a, err
 	}
-	defer r.lock.release()
+	release := r.lock.release
+	defer func() { release() }()
 	n.Key, n.At = cmp.Or(n.Key, "note-"+rand.Text()), r.c.now()
 	n, secrets := note.Redacted(n)
 	generation, err := r.c.store.Change(ctx, r.agent, 0, func(ctx context.Context, c *pgstore.Change) error {
@@ -110,6 +114,9 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 			if err := r.mirror.take(ctx, c.Since(r.mirror.Generation), r.m); err != nil {
 				return err
 			}
+		}
+		if err := r.mirror.doubt(); err != nil {
+			return err
 		}
 		if a, err = r.Memory.Append(ctx, n); err == nil && (a.Deduplicated || a.Path == "") {
 			err = errNothingNew
@@ -119,18 +126,24 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 		}
 		return c.Wait(ctx, n, n.At)
 	})
+	added, waiting := r.mirror.Added, r.mirror.Waiting
 	switch {
 	case errors.Is(err, errNothingNew):
-		return a, nil
-	case err != nil:
-		if a.Path != "" { // the mirror has what the store may not have
-			err = errors.Join(err, r.mirror.save(r.mirror.Generation-1, append(r.mirror.Added, a.Path), -1))
+		return a, r.mirror.save(r.mirror.Generation, added, waiting)
+	case err != nil: // the mirror may have what the store does not have
+		return memory.Appended{}, errors.Join(err, r.mirror.save(r.mirror.Generation-1, with(added, a.Path), -1))
+	}
+	release = func() {}
+	r.c.busy.Go(func() {
+		defer r.lock.release()
+		if err := r.m.SyncPaths(r.c.ctx, []string{a.Path}); err != nil {
+			r.mirror.touched = append(r.mirror.touched, a.Path)
+			generation--
 		}
-		return memory.Appended{}, err
-	}
-	if err := r.m.SyncPaths(ctx, []string{a.Path}); err != nil {
-		r.c.log.Warn("a note is not found yet", "agent", r.agent, "err", err)
-	}
+		if err := r.mirror.save(generation, with(added, a.Path), waiting+1); err != nil {
+			r.c.log.Warn("the mirror of an agent will be made anew", "agent", r.agent, "err", err)
+		}
+	})
 	a.Secrets = secrets
-	return a, r.mirror.save(generation, append(r.mirror.Added, a.Path), r.mirror.Waiting+1)
+	return a, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -148,8 +149,16 @@ func (a *app) clusterDoctorCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				nodes, err := s.Nodes(cmd.Context(), 5*time.Minute)
+				if err != nil {
+					return err
+				}
+				versions := map[string]bool{}
+				for _, n := range nodes {
+					versions[n.Version] = true
+				}
 				found := []clusterFinding{}
-				for _, c := range checks {
+				for i, c := range checks {
 					add := func(ok bool, do, format string, args ...any) {
 						if ok {
 							do = ""
@@ -159,6 +168,9 @@ func (a *app) clusterDoctorCmd() *cobra.Command {
 					add(c.SynchronousCommit == "on" || c.SynchronousCommit == "remote_apply", "set synchronous_commit to on or remote_apply", "PostgreSQL %s, synchronous_commit %s", c.Version, c.SynchronousCommit)
 					add(c.StandbyNames != "", "set synchronous_standby_names (or synchronous_mode of Patroni), or a note may be lost with the primary", "synchronous standbys %q, connected %q", c.StandbyNames, c.Replicas)
 					add(!c.Superuser, "connect with a role that is no superuser and has no BYPASSRLS", "row-level security holds for the role: %v", !c.Superuser)
+					if i == 0 { // which has the nodes
+						add(len(versions) <= 1, "use one version of Kioku on all nodes", "%s, of version %q", render.Count(len(nodes), "node"), slices.Sorted(maps.Keys(versions)))
+					}
 					add(c.Skew.Abs() < 5*time.Second, "synchronise the clocks of the machines", "the clock of the database is %s from ours", c.Skew.Round(time.Millisecond))
 				}
 				return a.Write(found, func(p *render.Page) {

@@ -74,7 +74,7 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	if err := json.Unmarshal([]byte(other("cluster", "status", "--json", "--set", store).stdout), &st); err != nil || len(st.Agents) != 1 || len(st.Nodes) != 2 || st.Agents[0].Owner == "" {
 		t.Errorf("%+v, %v", st, err)
 	}
-	if got := other("cluster", "doctor", "--set", store); !strings.Contains(got.stdout, "row-level security holds for the role: true") {
+	if got := other("cluster", "doctor", "--set", store); !strings.Contains(got.stdout, "row-level security holds for the role: true") || !strings.Contains(got.stdout, "2 nodes, of version") {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
 	folder.signal(syscall.SIGKILL)

@@ -15,7 +15,7 @@ import (
 // textOnly are the commands that write no JSON, and why.
 var textOnly = map[string]string{
 	"agent": "serves", "council serve": "serves", "council member": "serves", "chat": "talks", "serve": "serves", "demo": "shows", "help": "is help", "man": "writes pages",
-	"config set": "says on stderr what it did", "history merge": "merges files", "cluster adopt": "says on stderr what it did", "cluster export": "says on stderr what it did",
+	"config set": "says on stderr what it did", "history merge": "merges files", "cluster adopt": "says on stderr what it did", "cluster export": "says on stderr what it did", "cluster import": "says on stderr what it did",
 	"cluster move": "says on stderr what it did", "cluster drain": "says on stderr what it did", "config unset": "says on stderr what it did", "model remove": "says on stderr what it did",
 	"model use": "says on stderr what it did", "completion bash": "writes a script", "completion fish": "writes a script",
 	"completion powershell": "writes a script", "completion zsh": "writes a script", "stop": "says on stderr what it did", "restart": "says on stderr what it did", "mcp": "speaks MCP", "hook": "answers a hook", "schema": "writes a schema",

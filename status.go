@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/store/checksumvfs"
 	"kioku/vectors"
 )
 
@@ -392,3 +394,9 @@ func (m *Memory) Inspect(ctx context.Context, wait time.Duration) (checked store
 
 // errInspected ends an inspection for which there is no more time.
 var errInspected = errors.New("no time to look further")
+
+// FreeMemory gives memory that closed memories had back to the system.
+func FreeMemory() {
+	debug.FreeOSMemory()
+	checksumvfs.Trim()
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"kioku"
 	"log/slog"
 	"maps"
 	"net"
@@ -14,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -340,7 +340,7 @@ func (c *cluster) closeIdle() {
 		r.close()
 	}
 	if len(idle) > 0 {
-		debug.FreeOSMemory() // a node that nobody asks collects no garbage for long
+		kioku.FreeMemory() // a node that nobody asks collects no garbage for long
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/store"
-	"kioku/store/checksumvfs"
 	"kioku/vectors"
 )
 
@@ -396,7 +394,4 @@ func (m *Memory) Inspect(ctx context.Context, wait time.Duration) (checked store
 var errInspected = errors.New("no time to look further")
 
 // FreeMemory gives memory that closed memories had back to the system.
-func FreeMemory() {
-	debug.FreeOSMemory()
-	checksumvfs.Trim()
-}
+func FreeMemory() { store.FreeMemory() }

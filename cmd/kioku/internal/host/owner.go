@@ -184,7 +184,9 @@ func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths [
 	o.sent = sent
 	o.generation.Store(generation)
 	if len(added) > 0 {
-		if err := o.m.SyncPaths(ctx, added); err != nil {
+		ctx, done := context.WithTimeout(ctx, lookTime/2) // vectors may take longer, and come by themselves
+		defer done()
+		if err := o.m.SyncPaths(ctx, added); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			o.c.log.Warn("a note is not found yet", "agent", o.m.Agent(), "err", err)
 		}
 	}

@@ -292,20 +292,25 @@ func (c *Cluster) Database(name string) string {
 // Exec runs statements at the primary.
 func (c *Cluster) Exec(user, database string, statements ...string) {
 	c.t.Helper()
-	execute(c.t, c.Address(user, database)+"&target_session_attrs=read-write", statements)
+	testMust(c.t, c.Try(user, database, statements...))
 }
 
-// execute runs statements.
-func execute(t testing.TB, address string, statements []string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), address)
+// Try runs statements at the primary until one fails.
+func (c *Cluster) Try(user, database string, statements ...string) error {
+	return execute(c.t.Context(), c.Address(user, database)+"&target_session_attrs=read-write", statements)
+}
+
+// execute runs statements until one fails.
+func execute(ctx context.Context, address string, statements []string) error {
+	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	defer conn.Close(context.Background())
+	defer conn.Close(context.WithoutCancel(ctx))
 	for _, sql := range statements {
-		if _, err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatalf("%s: %v", sql, err)
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
 		}
 	}
+	return nil
 }

@@ -154,5 +154,5 @@ func (s *Server) Database(name string) string {
 // Exec runs statements.
 func (s *Server) Exec(user, database string, statements ...string) {
 	s.t.Helper()
-	execute(s.t, s.Address(user, database), statements)
+	testMust(s.t, execute(s.t.Context(), s.Address(user, database), statements))
 }

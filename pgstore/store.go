@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ const (
 	schemaVersion, schemaLock = 1, 0x6b696f6b75
 	// connectTimeout is how long a connection may take, and callTimeout what a call without a deadline has.
 	connectTimeout, callTimeout = 2 * time.Second, 10 * time.Second
-	// idleTimeout ends a transaction whose process stands still, so that its locks do not keep others out.
+	// idleTimeout ends a transaction whose process stands still, so that its locks do not keep others out, and one that waits for a lock.
 	idleTimeout = 10 * time.Second
 )
 
@@ -115,10 +116,29 @@ func openShard(ctx context.Context, address string, opt Options) (*shard, error)
 		migrated.Store(err == nil)
 		return err
 	}
+	conf.BeforeConnect = neverCancel
 	if sh.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {
 		return nil, fmt.Errorf("%s: %w", sh.name, err)
 	}
 	return sh, nil
+}
+
+// neverCancel has a connection that is given up send no request to cancel: a commit that waits for its standbys would be seen by others, although
+// it is lost with the primary.
+func neverCancel(_ context.Context, c *pgx.ConnConfig) error {
+	var connected atomic.Bool
+	dial := c.DialFunc
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if connected.Load() {
+			return nil, errors.New("nothing is cancelled")
+		}
+		return dial(ctx, network, address)
+	}
+	c.AfterConnect = func(context.Context, *pgconn.PgConn) error {
+		connected.Store(true)
+		return nil
+	}
+	return nil
 }
 
 // migrate creates the tables of an empty database, once, whoever comes first.
@@ -258,7 +278,7 @@ func (s *Store) inAgent(ctx context.Context, agent string, opt pgx.TxOptions, f 
 		return err
 	}
 	return away(pgx.BeginTxFunc(ctx, sh.pool, opt, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "SELECT set_config('kioku.agent', $1, true), set_config('idle_in_transaction_session_timeout', $2, true)",
+		_, err := tx.Exec(ctx, "SELECT set_config('kioku.agent', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), set_config('lock_timeout', $2, true)",
 			agent, fmt.Sprint(idleTimeout.Milliseconds()))
 		if err != nil {
 			return err
@@ -280,8 +300,8 @@ func away(err error) error {
 	switch {
 	case errors.As(err, &connect), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
 	case errors.As(err, &pg):
-		// Connection lost, shutting down, out of resources, a standby that does not write, serialization.
-		if !slices.Contains([]string{"08", "57", "53", "25", "40"}, pg.Code[:2]) {
+		// Connection lost, shutting down, out of resources, a standby that does not write, serialization, a lock.
+		if !slices.Contains([]string{"08", "57", "53", "25", "40", "55"}, pg.Code[:2]) {
 			return err
 		}
 	case strings.Contains(err.Error(), "conn closed"), strings.Contains(err.Error(), "unexpected EOF"), strings.Contains(err.Error(), "connection reset"),

@@ -340,3 +340,57 @@ func TestListenHearsOfNotesThatWait(t *testing.T) {
 		t.Error("it ended without a reason")
 	}
 }
+
+// A commit that was given up while it waited for a standby is not seen by others, since it may be lost with the primary; once a standby has it, it is.
+func TestCommitIsSeenOnceItIsKept(t *testing.T) {
+	t.Parallel()
+	if server == nil {
+		t.Skip("needs PostgreSQL: .ci/postgres installs it, and KIOKU_POSTGRES names its bin folder")
+	}
+	pg := pgtest.New(t)
+	s, err := pgstore.Open(t.Context(), []string{pg.Database("kept")}, pgstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Own(t.Context(), "nova", "a", 0, time.Minute, false); err != nil {
+		t.Fatal(err)
+	}
+	watch, err := pgx.Connect(t.Context(), pg.Address("postgres", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close(context.Background())
+	pg.Exec("postgres", "postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	tries := 0
+	for waits := false; !waits; { // until all processes have the setting
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.Change(ctx, "nova", 0, func(ctx context.Context, c *pgstore.Change) error {
+				return c.Put(ctx, pgstore.File{Path: "a.md", Data: []byte("text")})
+			})
+			ended <- err
+		}()
+		for !waits && len(ended) == 0 {
+			if err := watch.QueryRow(t.Context(), "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cancel()
+		if err := <-ended; err == nil {
+			tries, waits = tries+1, false
+		}
+	}
+	for range 50 {
+		if a, err := s.Agent(t.Context(), "nova"); err != nil || a.Generation != int64(tries) {
+			t.Fatalf("%+v, %v after %d commits", a, err, tries)
+		}
+	}
+	pg.Exec("postgres", "postgres", "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+	for a, err := s.Agent(t.Context(), "nova"); a.Generation != int64(tries)+1; a, err = s.Agent(t.Context(), "nova") {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

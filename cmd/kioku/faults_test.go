@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"text/tabwriter"
@@ -45,6 +46,7 @@ type faults struct {
 	folder   string
 	table    *tabwriter.Writer
 
+	quiet             atomic.Pointer[machine] // nobody searches at it
 	mu                sync.Mutex
 	told              int            // the number of notes
 	acked             []string       // the words that were acknowledged, in their order
@@ -102,6 +104,14 @@ func TestFaults(t *testing.T) {
 			f.db.Pause(primary)
 			f.sleep(pgtest.TTL + 10*time.Second)
 			f.db.Continue(primary)
+		}},
+		{"primary stands still, and nobody asks a node", func(f *faults) {
+			primary := f.db.Primary()
+			f.quiet.Store(f.queryNode())
+			f.db.Pause(primary)
+			f.sleep(pgtest.TTL + 10*time.Second)
+			f.db.Continue(primary)
+			f.quiet.Store(nil)
 		}},
 		{"owner stands still, and another adopts", adopts},
 		{"disk of the primary is full", func(f *faults) {
@@ -236,7 +246,7 @@ func (f *faults) under(name string, do func(f *faults)) {
 		defer conn.Close()
 		client := kiokuv1.NewMemoryServiceClient(conn)
 		all.Go(func() { f.writes(ctx, client) })
-		all.Go(func() { f.searches(ctx, m.name, client) })
+		all.Go(func() { f.searches(ctx, m, client) })
 	}
 	defer all.Wait()
 	defer stop()
@@ -274,9 +284,12 @@ func (f *faults) writes(ctx context.Context, client kiokuv1.MemoryServiceClient)
 }
 
 // searches asks for notes that were acknowledged before: the last one, or any.
-func (f *faults) searches(ctx context.Context, at string, client kiokuv1.MemoryServiceClient) {
+func (f *faults) searches(ctx context.Context, at *machine, client kiokuv1.MemoryServiceClient) {
 	for ctx.Err() == nil {
 		f.sleep(faultPause)
+		for f.quiet.Load() == at && ctx.Err() == nil {
+			f.sleep(time.Millisecond)
+		}
 		f.mu.Lock()
 		if len(f.acked) == 0 {
 			f.mu.Unlock()
@@ -304,7 +317,7 @@ func (f *faults) searches(ctx context.Context, at string, client kiokuv1.MemoryS
 		f.mu.Lock()
 		switch {
 		case took > faultDeadline+time.Second:
-			f.Errorf("%s was asked for %s, and answered after %s", at, word, took)
+			f.Errorf("%s was asked for %s, and answered after %s", at.name, word, took)
 		case err != nil:
 			f.refused++
 		case found && lacks == "":
@@ -312,7 +325,7 @@ func (f *faults) searches(ctx context.Context, at string, client kiokuv1.MemoryS
 		case lacks != "":
 			f.marked[lacks]++
 		default:
-			f.Errorf("%s was asked for %s, which was acknowledged, and does not say that it lacks anything; it found %d others", at, word, len(answer.Results))
+			f.Errorf("%s was asked for %s, which was acknowledged, and does not say that it lacks anything; it found %d others", at.name, word, len(answer.Results))
 		}
 		f.mu.Unlock()
 	}

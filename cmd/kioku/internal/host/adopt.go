@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -37,6 +38,9 @@ func adopt(ctx context.Context, store *Store, agent, dir, node, records string, 
 		return err
 	}
 	epoch, err := store.Own(ctx, agent, ownerOf(node, dir), a.Epoch, leaseTime, force)
+	if errors.Is(err, pgstore.ErrFenced) {
+		err = fmt.Errorf("%w: %s was heard of within the last %s; adopt it later, or with --force, after which its folder is no longer the agent's", err, a.Owner, leaseTime)
+	}
 	if err == nil {
 		err = recordEpoch(ownerRecord(records, agent, dir), epoch)
 	}

@@ -73,20 +73,27 @@ func (s *Store) Agents(ctx context.Context) (all []Agent, err error) {
 
 // Own makes somebody the owner of an agent, which is made if it is missing, and returns the epoch in which it is. It goes on from the last epoch in
 // which it was the owner, 0 for none: the error is ErrFenced if another one has been the owner since, whose notes its folder may lack, or is it
-// now; force takes the agent all the same.
-func (s *Store) Own(ctx context.Context, agent, owner string, last int64, lease time.Duration, force bool) (epoch int64, err error) {
+// now.
+func (s *Store) Own(ctx context.Context, agent, owner string, last int64, lease time.Duration) (epoch int64, err error) {
 	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO kioku.agents (agent) VALUES ($1) ON CONFLICT DO NOTHING", agent); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, lease = clock_timestamp() + $3
-			WHERE agent = $1 AND ($4 OR owner = $2 OR epoch = $5 AND (owner = '' OR lease < clock_timestamp())) RETURNING epoch`,
-			agent, owner, lease, force, last).Scan(&epoch)
+			WHERE agent = $1 AND (owner = $2 OR epoch = $4 AND (owner = '' OR lease < clock_timestamp())) RETURNING epoch`,
+			agent, owner, lease, last).Scan(&epoch)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrFenced
 		}
 		return err
 	})
+	return epoch, err
+}
+
+// Take makes somebody the owner in a commit, whoever it was before, and returns the epoch in which it is.
+func (c *Change) Take(ctx context.Context, owner string, lease time.Duration) (epoch int64, err error) {
+	err = c.tx.QueryRow(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, lease = clock_timestamp() + $3 WHERE agent = $1 RETURNING epoch",
+		c.Agent.Name, owner, lease).Scan(&epoch)
 	return epoch, err
 }
 

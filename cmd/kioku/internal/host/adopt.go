@@ -33,22 +33,23 @@ func adopt(ctx context.Context, store *Store, agent, dir, node, records string, 
 	if err != nil {
 		return err
 	}
-	a, err := store.Agent(ctx, agent)
-	if err != nil {
-		return err
-	}
-	epoch, err := store.Own(ctx, agent, ownerOf(node, dir), a.Epoch, leaseTime, force)
-	if errors.Is(err, pgstore.ErrFenced) {
-		err = fmt.Errorf("%w: %s was heard of within the last %s; adopt it later, or with --force, after which its folder is no longer the agent's", err, a.Owner, leaseTime)
-	}
-	if err == nil {
-		err = recordEpoch(ownerRecord(records, agent, dir), epoch)
-	}
-	if err != nil {
-		return err
-	}
+	ctx, done := context.WithTimeout(ctx, pushTime)
+	defer done()
 	m := &mirror{dir: dir}
-	return store.Since(ctx, agent, 0, func(ctx context.Context, r pgstore.Reading) error { return r.Files(ctx, m.put) })
+	_, err = store.Change(ctx, agent, 0, func(ctx context.Context, c *pgstore.Change) error { // all of the folder is there, or it is nobody's
+		if a := c.Agent; a.Leased && !force {
+			return fmt.Errorf("%w: %s was heard of within the last %s; adopt it later, or with --force, after which its folder is no longer the agent's", pgstore.ErrFenced, a.Owner, leaseTime)
+		}
+		if err := c.Since(0).Files(ctx, m.put); err != nil {
+			return err
+		}
+		epoch, err := c.Take(ctx, ownerOf(node, dir), leaseTime)
+		if err != nil {
+			return err
+		}
+		return recordEpoch(ownerRecord(records, agent, dir), epoch)
+	})
+	return err
 }
 
 // newFolder makes the folder for an agent of the store.

@@ -539,3 +539,33 @@ func TestClusterMakesAMirrorAnew(t *testing.T) {
 		t.Errorf("%q are left", left)
 	}
 }
+
+// Whenever an adoption ends before its time, the machine is not the owner, or the folder is whole.
+func TestClusterAdoptsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("halves")
+	a := testNode(t, address, "a")
+	o := testOwner(t, a, "main", example)
+	if err := a.store.Release(t.Context(), "main", o.epoch); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; n++ {
+		wire := &wire{}
+		wire.Break(n)
+		b, dir := testNodeIn(t, address, fmt.Sprint("b", n), t.TempDir(), wire.dial), filepath.Join(t.TempDir(), "adopted")
+		err := adopt(t.Context(), b.store, "main", dir, b.node.Name, b.dir, true)
+		st, unknown := a.store.Agent(t.Context(), "main")
+		if unknown != nil {
+			t.Fatal(unknown)
+		}
+		switch mine := strings.HasPrefix(st.Owner, b.node.Name+"/"); {
+		case mine:
+			sameFiles(t, o.Workspace(), dir)
+		case err == nil:
+			t.Errorf("step %d: adopted by %q", n, st.Owner)
+		}
+		if !wire.Broken() {
+			return
+		}
+	}
+}

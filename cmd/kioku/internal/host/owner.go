@@ -239,7 +239,7 @@ func (o *owned) own(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, last, leaseTime, false)
+	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, last, leaseTime)
 	o.fenced.Store(errors.Is(err, pgstore.ErrFenced))
 	if o.fenced.Load() {
 		return fmt.Errorf("%w: %w; this folder stays as it is, and kioku cluster adopt %s FOLDER takes the agent back", memory.ErrUnreachable, err, o.m.Agent())

@@ -45,6 +45,9 @@ var (
 	ErrNoUnit = errors.New("no such unit or entity")
 	// ErrUnreachable: the service that keeps the memory does not answer, starts or stops.
 	ErrUnreachable = errors.New("memory service is unavailable")
+	// ErrOwnerAway is ErrUnreachable of the machine of a cluster that has the folder of an agent, which only it can do something with.
+	ErrOwnerAway = fmt.Errorf("%w: owner_away: only the machine with the folder can do this, and it does not answer; kioku cluster status shows it, and kioku cluster adopt "+
+		"takes its agent", ErrUnreachable)
 )
 
 // ErrorDomain is the domain of the names that [Reason] gives, as google.rpc.ErrorInfo has it.
@@ -58,7 +61,7 @@ var reasons = []struct {
 	{"LOCKED", ErrLocked}, {"NEWER_SCHEMA", ErrNewerSchema}, {"FOREIGN_FILE", ErrForeignFile},
 	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
 	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"NO_SPACE", ErrNoSpace}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
-	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"NO_HISTORY", ErrNoHistory}, {"NO_VERSION", ErrNoVersion}, {"UNREACHABLE", ErrUnreachable},
+	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"NO_HISTORY", ErrNoHistory}, {"NO_VERSION", ErrNoVersion}, {"OWNER_AWAY", ErrOwnerAway}, {"UNREACHABLE", ErrUnreachable},
 	{"DERIVE_OFF", ErrDeriveOff}, {"NO_UNIT", ErrNoUnit},
 }
 

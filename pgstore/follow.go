@@ -2,7 +2,9 @@ package pgstore
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +40,11 @@ func (r Reading) Files(ctx context.Context, each func(File) error) error {
 	return r.files(ctx, each, "generation > $2", r.since)
 }
 
+// Sums returns the hashes of all files.
+func (r Reading) Sums(ctx context.Context) (map[string][sha256.Size]byte, error) {
+	return sums(ctx, r.tx, r.Agent.Name, nil)
+}
+
 // Named calls each with files by their paths, whether or not they have changed.
 func (r Reading) Named(ctx context.Context, paths []string, each func(File) error) error {
 	return r.files(ctx, each, "path = ANY($2)", paths)
@@ -59,7 +66,7 @@ func (r Reading) files(ctx context.Context, each func(File) error, where string,
 
 // Waiting returns all notes that wait for the owner, in their order.
 func (r Reading) Waiting(ctx context.Context) ([]Waiting, error) {
-	return waiting(ctx, r.tx, r.Agent.Name)
+	return waiting(ctx, r.tx, r.Agent.Name, 0, math.MaxInt32)
 }
 
 // Vectors calls each with the vectors that are new. It does not keep them.
@@ -119,6 +126,8 @@ type Node struct {
 
 // Join says that a node is there, and how to reach it. It is to be called again now and then. Nodes that were not heard of for a day are forgotten.
 func (s *Store) Join(ctx context.Context, n Node) error {
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
 	_, err := s.shards[0].pool.Exec(ctx, `WITH gone AS (DELETE FROM kioku.nodes WHERE seen < now() - interval '1 day' AND node <> $1) INSERT INTO kioku.nodes (node, address, secret, version) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (node) DO UPDATE SET address = $2, secret = $3, version = $4, seen = now()`, n.Name, n.Address, n.Secret, n.Version)
 	return away(err)
@@ -126,6 +135,8 @@ func (s *Store) Join(ctx context.Context, n Node) error {
 
 // Leave says that a node is no longer there.
 func (s *Store) Leave(ctx context.Context, node string) error {
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
 	_, err := s.shards[0].pool.Exec(ctx, "DELETE FROM kioku.nodes WHERE node = $1", node)
 	return away(err)
 }
@@ -144,6 +155,8 @@ func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) 
 
 // Nodes returns the nodes that were seen within a time.
 func (s *Store) Nodes(ctx context.Context, within time.Duration) (all []Node, err error) {
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
 	rows, err := s.shards[0].pool.Query(ctx, "SELECT node, address, secret, version, now() - seen FROM kioku.nodes WHERE seen > now() - $1::interval ORDER BY node", within)
 	if err != nil {
 		return nil, away(err)

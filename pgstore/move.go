@@ -12,41 +12,67 @@ import (
 	"kioku/memory"
 )
 
-// Move moves an agent to another database. Until it is there it can be read where it was, and nobody writes.
+// Move moves an agent to another database. Until it is there it can be read where it was, and nobody writes. A move that has broken off goes on when
+// it is asked for again.
 func (s *Store) Move(ctx context.Context, agent, to string) error {
 	at := slices.IndexFunc(s.shards, func(sh *shard) bool { return sh.name == to })
 	if at < 0 {
 		return &memory.InputError{Field: "shard", Problem: fmt.Sprintf("%q is none of %q", to, s.Shards())}
 	}
+	s.forgetPlaced()
 	from, err := s.shardOf(ctx, agent)
 	if err != nil {
 		return err
 	}
 	target := s.shards[at]
-	if from == target {
-		return nil
-	}
-	set := func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "SELECT set_config('kioku.agent', $1, true)", agent)
-		return err
-	}
-	return away(pgx.BeginFunc(ctx, from.pool, func(old pgx.Tx) error {
-		if err := set(old); err != nil {
-			return err
-		}
-		// The row stays locked until the agent is at its new place, so that no commit is lost.
-		tag, err := old.Exec(ctx, "UPDATE kioku.agents SET generation = generation WHERE agent = $1", agent)
+	if from != target {
+		tag, err := from.pool.Exec(ctx, "UPDATE kioku.agents SET moving = $2 WHERE agent = $1", agent, to)
 		if err == nil && tag.RowsAffected() == 0 {
 			return memory.ErrNoAgent
 		}
+		if err == nil {
+			err = copyAgent(ctx, from, target, agent)
+		}
+		if err == nil {
+			_, err = s.shards[0].pool.Exec(ctx, "INSERT INTO kioku.placed (agent, shard) VALUES ($1, $2) ON CONFLICT (agent) DO UPDATE SET shard = $2", agent, to)
+		}
 		if err != nil {
+			return away(err)
+		}
+		s.forgetPlaced()
+	}
+	for _, sh := range s.shards { // also what a move that has broken off has left
+		if sh == target {
+			_, err = sh.pool.Exec(ctx, "UPDATE kioku.agents SET moving = '' WHERE agent = $1 AND moving <> ''", agent)
+		} else {
+			_, err = sh.pool.Exec(ctx, "DELETE FROM kioku.agents WHERE agent = $1 AND moving <> ''", agent)
+		}
+		if err != nil {
+			return away(err)
+		}
+	}
+	return nil
+}
+
+// forgetPlaced has the agents that were moved be read again.
+func (s *Store) forgetPlaced() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.placed = nil
+}
+
+// copyAgent copies all that a database has of an agent into another one, instead of what this has.
+func copyAgent(ctx context.Context, from, to *shard, agent string) error {
+	const name = "SELECT set_config('kioku.agent', $1, true)"
+	return pgx.BeginTxFunc(ctx, from.pool, snapshot, func(old pgx.Tx) error {
+		if _, err := old.Exec(ctx, name, agent); err != nil {
 			return err
 		}
-		err = pgx.BeginFunc(ctx, target.pool, func(tx pgx.Tx) error {
-			if err := set(tx); err != nil {
+		return pgx.BeginFunc(ctx, to.pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, name, agent); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, "DELETE FROM kioku.agents WHERE agent = $1", agent); err != nil { // of a move that did not end
+			if _, err := tx.Exec(ctx, "DELETE FROM kioku.agents WHERE agent = $1", agent); err != nil {
 				return err
 			}
 			for _, table := range []string{"agents", "files", "outbox", "vectors"} {
@@ -54,21 +80,10 @@ func (s *Store) Move(ctx context.Context, agent, to string) error {
 					return err
 				}
 			}
-			return nil
+			_, err := tx.Exec(ctx, "UPDATE kioku.agents SET moving = '' WHERE agent = $1", agent)
+			return err
 		})
-		if err != nil {
-			return err
-		}
-		_, err = s.shards[0].pool.Exec(ctx, "INSERT INTO kioku.placed (agent, shard) VALUES ($1, $2) ON CONFLICT (agent) DO UPDATE SET shard = $2", agent, to)
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		s.placed = nil
-		s.mu.Unlock()
-		_, err = old.Exec(ctx, "DELETE FROM kioku.agents WHERE agent = $1", agent)
-		return err
-	}))
+	})
 }
 
 // copyRows copies the rows of an agent in a table from one database to another. COPY would not do: it does not go with row-level security.

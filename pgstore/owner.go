@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -22,20 +23,25 @@ type Agent struct {
 	Epoch  int64
 	Owner  string
 	Leased bool
-	// Waiting is the number of notes that wait for the owner.
+	// Written is the generation of the last commit of an owner, and Waiting the number of notes that wait for it.
+	Written int64
 	Waiting int
+	// Moving is the database to which the agent is being moved, "" for none.
+	Moving string
 	// Shard is its database. Only Agents tells it.
 	Shard string
 }
 
-const selectAgent = "SELECT agent, generation, epoch, owner, lease > clock_timestamp() AND owner <> '', waiting FROM kioku.agents"
+const selectAgent = "SELECT agent, generation, epoch, owner, lease > clock_timestamp() AND owner <> '', written, waiting, moving FROM kioku.agents"
 
 func (a *Agent) fields() []any {
-	return []any{&a.Name, &a.Generation, &a.Epoch, &a.Owner, &a.Leased, &a.Waiting}
+	return []any{&a.Name, &a.Generation, &a.Epoch, &a.Owner, &a.Leased, &a.Written, &a.Waiting, &a.Moving}
 }
 
 // Agent returns the state of an agent. The error is memory.ErrNoAgent for one that the cluster does not have.
 func (s *Store) Agent(ctx context.Context, agent string) (a Agent, err error) {
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
 	for {
 		sh, err := s.shardOf(ctx, agent)
 		if err != nil {
@@ -58,6 +64,8 @@ func noAgent(err error) error {
 
 // Agents returns all agents, in the order of the databases and their names.
 func (s *Store) Agents(ctx context.Context) (all []Agent, err error) {
+	ctx, done := context.WithTimeout(ctx, callTimeout)
+	defer done()
 	for _, sh := range s.shards {
 		rows, err := sh.pool.Query(ctx, selectAgent+" ORDER BY agent")
 		if err != nil {
@@ -71,23 +79,35 @@ func (s *Store) Agents(ctx context.Context) (all []Agent, err error) {
 	return all, nil
 }
 
-// Own makes somebody the owner of an agent, which is made if it is missing, and returns the epoch in which it is. It goes on from the last epoch in
-// which it was the owner, 0 for none: the error is ErrFenced if another one has been the owner since, whose notes its folder may lack, or is it
-// now.
-func (s *Store) Own(ctx context.Context, agent, owner string, last int64, lease time.Duration) (epoch int64, err error) {
+// Own makes somebody the owner of an agent, which is made if it is missing, and returns the epoch in which it is. Its folder must have the last commit
+// of an owner: written are the generations that may be its own last one, and epoch that in which it was the owner, 0 for none. The error is ErrFenced if
+// another folder has been written to since, or another one is the owner now.
+func (s *Store) Own(ctx context.Context, agent, owner string, epoch int64, written []int64, lease time.Duration) (now int64, err error) {
 	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO kioku.agents (agent) VALUES ($1) ON CONFLICT DO NOTHING", agent); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, lease = clock_timestamp() + $3
-			WHERE agent = $1 AND (owner = $2 OR epoch = $4 AND (owner = '' OR lease < clock_timestamp())) RETURNING epoch`,
-			agent, owner, lease, last).Scan(&epoch)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return ErrFenced
+			WHERE agent = $1 AND moving = '' AND written = ANY($4) AND (owner IN ('', $2) OR epoch = $5 OR lease < clock_timestamp()) RETURNING epoch`,
+			agent, owner, lease, written, epoch).Scan(&now)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
 		}
-		return err
+		var a Agent
+		if err := tx.QueryRow(ctx, selectAgent+" WHERE agent = $1", agent).Scan(a.fields()...); err != nil {
+			return err
+		}
+		return cmp.Or(a.isMoving(), ErrFenced)
 	})
-	return epoch, err
+	return now, err
+}
+
+// isMoving returns an error if nobody may write to an agent here any more.
+func (a Agent) isMoving() error {
+	if a.Moving == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: agent %s is being moved to %s; if that has broken off, move it again", memory.ErrUnreachable, a.Name, a.Moving)
 }
 
 // Take makes somebody the owner in a commit, whoever it was before, and returns the epoch in which it is.
@@ -133,18 +153,23 @@ type Change struct {
 func (s *Store) Change(ctx context.Context, agent string, epoch int64, f func(ctx context.Context, c *Change) error) (generation int64, err error) {
 	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		c := &Change{tx: tx}
-		if err := noAgent(tx.QueryRow(ctx, selectAgent+" WHERE agent = $1 FOR UPDATE", agent).Scan(c.Agent.fields()...)); err != nil {
+		locking, done := context.WithTimeout(ctx, callTimeout)
+		defer done()
+		if err := noAgent(tx.QueryRow(locking, selectAgent+" WHERE agent = $1 FOR UPDATE", agent).Scan(c.Agent.fields()...)); err != nil {
 			return err
 		}
 		if epoch != 0 && c.Agent.Epoch != epoch {
 			return ErrFenced
+		}
+		if err := c.Agent.isMoving(); err != nil {
+			return err
 		}
 		c.Generation, generation = c.Agent.Generation+1, c.Agent.Generation
 		if err := f(ctx, c); err != nil || !c.changed {
 			return err
 		}
 		generation = c.Generation
-		if _, err := tx.Exec(ctx, "UPDATE kioku.agents SET generation = $2, waiting = waiting + $3 WHERE agent = $1", agent, generation, c.waiting); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE kioku.agents SET generation = $2, waiting = waiting + $3, written = CASE WHEN $4 THEN $2 ELSE written END WHERE agent = $1", agent, generation, c.waiting, epoch != 0); err != nil {
 			return err
 		}
 		if c.waiting <= 0 {
@@ -155,6 +180,9 @@ func (s *Store) Change(ctx context.Context, agent string, epoch int64, f func(ct
 	})
 	return generation, err
 }
+
+// Changed reports whether the commit is to have something.
+func (c *Change) Changed() bool { return c.changed }
 
 // File is a file of a folder.
 type File struct {
@@ -180,7 +208,11 @@ func (c *Change) Put(ctx context.Context, files ...File) error {
 
 // Sums returns the hashes of some files, or of all files if some is nil.
 func (c *Change) Sums(ctx context.Context, some []string) (map[string][sha256.Size]byte, error) {
-	rows, err := c.tx.Query(ctx, "SELECT path, sha256 FROM kioku.files WHERE agent = $1 AND data IS NOT NULL AND ($2::text[] IS NULL OR path = ANY($2))", c.Agent.Name, some)
+	return sums(ctx, c.tx, c.Agent.Name, some)
+}
+
+func sums(ctx context.Context, tx pgx.Tx, agent string, some []string) (map[string][sha256.Size]byte, error) {
+	rows, err := tx.Query(ctx, "SELECT path, sha256 FROM kioku.files WHERE agent = $1 AND data IS NOT NULL AND ($2::text[] IS NULL OR path = ANY($2))", agent, some)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +237,13 @@ type Waiting struct {
 	Note       memory.Note
 }
 
-// Waiting returns the notes that wait, in their order.
-func (c *Change) Waiting(ctx context.Context) ([]Waiting, error) {
-	return waiting(ctx, c.tx, c.Agent.Name)
+// Waiting returns the first notes that wait and came after a generation, in their order.
+func (c *Change) Waiting(ctx context.Context, after int64, most int) ([]Waiting, error) {
+	return waiting(ctx, c.tx, c.Agent.Name, after, most)
 }
 
-func waiting(ctx context.Context, tx pgx.Tx, agent string) (all []Waiting, err error) {
-	rows, err := tx.Query(ctx, "SELECT generation, time, note FROM kioku.outbox WHERE agent = $1 ORDER BY generation", agent)
+func waiting(ctx context.Context, tx pgx.Tx, agent string, after int64, most int) (all []Waiting, err error) {
+	rows, err := tx.Query(ctx, "SELECT generation, time, note FROM kioku.outbox WHERE agent = $1 AND generation > $2 ORDER BY generation LIMIT $3", agent, after, most)
 	if err != nil {
 		return nil, err
 	}

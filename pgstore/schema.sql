@@ -15,6 +15,8 @@ CREATE TABLE kioku.agents (
   epoch      bigint      NOT NULL DEFAULT 0,           -- of the owner: incremented whenever somebody becomes it
   owner      text        NOT NULL DEFAULT '',          -- node that has the folder, '' if none
   lease      timestamptz NOT NULL DEFAULT '-infinity', -- until when nobody else may become the owner
+  written    bigint      NOT NULL DEFAULT 0,           -- generation of the last commit of an owner: a folder without it is not that of the agent
+  moving     text        NOT NULL DEFAULT '',          -- database to which it is being moved: nobody writes here any more
   waiting    integer     NOT NULL DEFAULT 0            -- notes in outbox, which only a transaction about the agent sees
 );
 

@@ -290,14 +290,22 @@ func (s *Store) inAgent(ctx context.Context, agent string, opt pgx.TxOptions, f 
 	if err != nil {
 		return err
 	}
-	return away(pgx.BeginTxFunc(ctx, sh.pool, opt, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "SELECT set_config('kioku.agent', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), set_config('lock_timeout', $2, true)",
-			agent, fmt.Sprint(idleTimeout.Milliseconds()))
-		if err != nil {
-			return err
-		}
-		return f(ctx, tx)
-	}))
+	begin, done := context.WithTimeout(ctx, callTimeout) // a database that is gone is given up, however long the whole may take
+	defer done()
+	tx, err := sh.pool.BeginTx(begin, opt)
+	if err != nil {
+		return away(err)
+	}
+	defer func() { _ = tx.Rollback(begin) }() // nothing, after a commit
+	_, err = tx.Exec(begin, "SELECT set_config('kioku.agent', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), set_config('lock_timeout', $2, true)",
+		agent, fmt.Sprint(idleTimeout.Milliseconds()))
+	if err == nil {
+		err = f(ctx, tx)
+	}
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	return away(err)
 }
 
 // snapshot is a transaction that reads one state.

@@ -74,7 +74,7 @@ func change(t *testing.T, s *pgstore.Store, agent string, epoch int64, f func(ct
 // own makes a node the owner.
 func own(t *testing.T, s *pgstore.Store, agent, node string) int64 {
 	t.Helper()
-	epoch, err := s.Own(t.Context(), agent, node, 0, time.Minute)
+	epoch, err := s.Own(t.Context(), agent, node, 0, []int64{0}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestOneOwnerWrites(t *testing.T) {
 	t.Parallel()
 	s := open(t, "owner")
 	first := own(t, s, "main", "a")
-	if _, err := s.Own(t.Context(), "main", "b", 0, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := s.Own(t.Context(), "main", "b", 0, []int64{0}, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
 		t.Fatalf("a second owner: %v", err)
 	}
 	put := func(epoch int64, text string) error {
@@ -357,7 +357,7 @@ func TestCommitIsSeenOnceItIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Own(t.Context(), "nova", "a", 0, time.Minute); err != nil {
+	if _, err := s.Own(t.Context(), "nova", "a", 0, []int64{0}, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	watch, err := pgx.Connect(t.Context(), pg.Address("postgres", "postgres"))
@@ -420,7 +420,7 @@ func TestFormerPrimaryIsNotAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Own(t.Context(), "nova", "a", 0, time.Minute); err != nil {
+	if _, err := s.Own(t.Context(), "nova", "a", 0, []int64{0}, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Agent(t.Context(), "nova"); err != nil {

@@ -47,8 +47,9 @@ func (s *Server) forwardInCluster() op.Forward {
 			return s.opt.Cluster.Elsewhere(ctx, agent, !can)
 		},
 		Failed: func(a op.About, err error) (here bool, failed error) {
-			if errors.Is(err, memory.ErrUnreachable) {
-				return a.Right == rightAgent && slices.Contains(anywhere, a.Name), fmt.Errorf("owner_away: the machine with the folder does not answer: %w", err)
+			e, said := errors.AsType[*op.Error](err)
+			if errors.Is(err, memory.ErrUnreachable) || said && e.Code == "UNAUTHENTICATED" { // or it has begun anew
+				return a.Right == rightAgent && slices.Contains(anywhere, a.Name), fmt.Errorf("%w: %w", memory.ErrOwnerAway, err)
 			}
 			return false, forwardedError(err)
 		},

@@ -47,7 +47,7 @@ func adopt(ctx context.Context, store *Store, agent, dir, node, records string, 
 		if err != nil {
 			return err
 		}
-		return recordEpoch(ownerRecord(records, agent, dir), epoch)
+		return owning{Epoch: epoch, Written: c.Agent.Written}.save(ownerRecord(records, agent, dir))
 	})
 	return err
 }
@@ -77,7 +77,7 @@ func Export(ctx context.Context, store *Store, conf *config.Config, agent, dir s
 		return errors.Join(err, m.Close())
 	}
 	defer os.Remove(record.Name())
-	err = (&mirror{dir: dir, record: record.Name()}).follow(ctx, store, m)
+	err = (&mirror{dir: dir, record: record.Name(), whole: true}).follow(ctx, store, m)
 	return errors.Join(err, record.Close(), m.Close())
 }
 
@@ -98,7 +98,7 @@ func Import(ctx context.Context, store *Store, conf *config.Config, agent, dir s
 		c.share(m)
 		o := c.owned[agent]
 		if err = o.push(ctx, nil); err == nil {
-			err = store.Release(ctx, agent, o.epoch)
+			err = store.Release(ctx, agent, o.epoch.Load())
 		}
 	}
 	return errors.Join(err, m.Close())

@@ -38,7 +38,7 @@ const (
 	// mirrorAge is how long the memory of an agent of another node stays on disk after it was last opened or written to.
 	mirrorAge = 14 * 24 * time.Hour
 	// pushTime is how long bringing the store in step with a folder may take, and pushBytes how much of it is sent at a time.
-	pushTime, pushBytes = 5 * time.Minute, 8 << 20
+	pushTime, pushBytes = 5 * time.Minute, 2 << 20
 	// lookTime is how long the store may take to say whether an agent has changed, and lookAgain how long nobody asks it after it has not.
 	lookTime, lookAgain = time.Second, 3 * time.Second
 	// lookAtAll is how often an owner looks at all of its folder, for what the index does not tell.
@@ -57,10 +57,12 @@ type cluster struct {
 	store *pgstore.Store
 	node  pgstore.Node
 	dir   string // of the mirrors
-	open  func(ctx context.Context, agent, workspace string) (*Memory, error)
-	dial  func(target, token string) (*client.Client, error)
-	now   func() time.Time
-	log   *slog.Logger
+	// records is the folder that says which folders were agents'.
+	records string
+	open    func(ctx context.Context, agent, workspace string) (*Memory, error)
+	dial    func(target, token string) (*client.Client, error)
+	now     func() time.Time
+	log     *slog.Logger
 
 	ctx  context.Context // of what goes on in the background
 	stop func()
@@ -69,9 +71,9 @@ type cluster struct {
 	mu       sync.Mutex
 	owned    map[string]*owned
 	replicas map[string]*replica
-	peers    map[pgstore.Node]*client.Client // by address and secret
-	names    []string                        // of the agents that were there last
-	tidied   time.Time                       // when old mirrors were last removed
+	peers    map[string]peer // by address
+	names    []string        // of the agents that were there last
+	tidied   time.Time       // when old mirrors were last removed
 }
 
 // nodeName returns the name of the node that keeps its state in a folder.
@@ -130,7 +132,7 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 
 // newCluster returns a node of a cluster, which keeps its mirrors in dir.
 func newCluster(store *pgstore.Store, node pgstore.Node, dir string, now func() time.Time, log *slog.Logger) *cluster {
-	c := &cluster{store: store, node: node, dir: dir, now: now, log: log, owned: map[string]*owned{}, replicas: map[string]*replica{}, peers: map[pgstore.Node]*client.Client{}}
+	c := &cluster{store: store, node: node, dir: dir, records: dir, now: now, log: log, owned: map[string]*owned{}, replicas: map[string]*replica{}, peers: map[string]peer{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -174,12 +176,14 @@ func (c *cluster) run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		for ctx.Err() == nil {
+			again := leaseTime / 3
 			if err := c.store.Join(ctx, c.node); err != nil && ctx.Err() == nil {
 				c.log.Warn("the store does not know this node", "err", err)
+				again = time.Second
 			}
 			c.closeIdle()
 			c.forgetOld()
-			wait(ctx, leaseTime/3)
+			wait(ctx, again)
 		}
 		return ctx.Err()
 	})
@@ -254,10 +258,11 @@ func (c *cluster) replica(agent string) *replica {
 		c.replicas[agent] = r
 		c.busy.Go(func() {
 			defer close(r.opened)
-			if r.failed = r.open(c.ctx); r.failed != nil {
-				c.mu.Lock()
+			r.failed = r.open(c.ctx)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if r.used = c.now(); r.failed != nil {
 				delete(c.replicas, agent)
-				c.mu.Unlock()
 			}
 		})
 	}
@@ -277,6 +282,9 @@ func (c *cluster) Elsewhere(ctx context.Context, agent string, folder bool) (htt
 		return nil, nil
 	}
 	a, err := c.store.Agent(ctx, agent)
+	if errors.Is(err, memory.ErrUnreachable) && !folder && exists(filepath.Join(c.dir, agent+".json")) {
+		return nil, nil // what is on the disk answers
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -291,11 +299,15 @@ func (c *cluster) Elsewhere(ctx context.Context, agent string, folder bool) (htt
 	return conn, nil
 }
 
+// exists reports whether there is a file.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
 // ownerOf reaches the node with the folder of an agent.
 func (c *cluster) ownerOf(ctx context.Context, a pgstore.Agent) (http.RoundTripper, error) {
-	away := func(why string) error {
-		return fmt.Errorf("%w: owner_away: only the node with the folder of agent %s can do this, and %s", memory.ErrUnreachable, a.Name, why)
-	}
+	away := func(why string) error { return fmt.Errorf("%w: agent %s: %s", memory.ErrOwnerAway, a.Name, why) }
 	if a.Owner == "" || !a.Leased {
 		return nil, away("none has it now; kioku cluster adopt takes it")
 	}
@@ -308,17 +320,27 @@ func (c *cluster) ownerOf(ctx context.Context, a pgstore.Agent) (http.RoundTripp
 	if i < 0 || name == c.node.Name || c.dial == nil {
 		return nil, away("it was not heard of for a while")
 	}
-	key := pgstore.Node{Address: nodes[i].Address, Secret: nodes[i].Secret}
+	at, secret := nodes[i].Address, nodes[i].Secret
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.peers[key] == nil {
-		conn, err := c.dial(key.Address, key.Secret)
-		if err != nil {
-			return nil, away(err.Error())
-		}
-		c.peers[key] = conn
+	if p, ok := c.peers[at]; ok && p.secret == secret {
+		return p.Conn, nil
+	} else if ok {
+		delete(c.peers, at)
+		c.busy.Go(func() { _ = p.Close() }) // of a process that has ended
 	}
-	return c.peers[key].Conn, nil
+	conn, err := c.dial(at, secret)
+	if err != nil {
+		return nil, away(err.Error())
+	}
+	c.peers[at] = peer{conn, secret}
+	return conn.Conn, nil
+}
+
+// peer reaches another node, whose secret it shows.
+type peer struct {
+	*client.Client
+	secret string
 }
 
 // closeIdle closes replicas that nobody uses.

@@ -227,7 +227,7 @@ func TestClusterColdNodeAsksTheOwner(t *testing.T) {
 	if conn, err := a.Elsewhere(t.Context(), "main", true); conn != nil || err != nil {
 		t.Errorf("the owner does it elsewhere: %v, %v", conn, err)
 	}
-	if err := a.store.Release(t.Context(), "main", o.epoch); err != nil {
+	if err := a.store.Release(t.Context(), "main", o.epoch.Load()); err != nil {
 		t.Fatal(err)
 	}
 	if conn, err := b.Elsewhere(t.Context(), "main", false); conn != nil || err != nil {
@@ -318,13 +318,13 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.store.Release(t.Context(), "main", second.epoch); err != nil {
+	if err := c.store.Release(t.Context(), "main", second.epoch.Load()); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.push(t.Context(), nil); !errors.Is(err, pgstore.ErrFenced) {
 		t.Errorf("the former owner comes back with its old folder: %v", err)
 	}
-	second.epoch = 0
+	second.epoch.Store(0)
 	if err := second.push(t.Context(), nil); err != nil || second.fenced.Load() {
 		t.Error(err)
 	}
@@ -500,7 +500,7 @@ func TestClusterKeepsWhatAFolderThatIsAwayHad(t *testing.T) {
 	sameFiles(t, o.Workspace(), filepath.Join(b.dir, "main"))
 }
 
-// A mirror of which a process that has ended left more than the store has is made anew, and one that nobody has asked for in a long time is removed.
+// What a process that has ended left in a mirror and the store does not have goes from it, what is lost comes back, and a mirror that nobody has asked for in a long time is removed.
 func TestClusterMakesAMirrorAnew(t *testing.T) {
 	t.Parallel()
 	address := pgtest.New(t).Database("anew")
@@ -509,13 +509,13 @@ func TestClusterMakesAMirrorAnew(t *testing.T) {
 	b := testNodeIn(t, address, "b", state, nil)
 	at(t, b, "main")
 	mirror := filepath.Join(b.dir, "main")
-	if err := b.replicas["main"].mirror.doubt(); err != nil { // as it is while a note is added
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(mirror, "memory/2026-03-03.md"), []byte("# 2026-03-03\n\nNever acknowledged.\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(mirror, "memory/2026-03-03.md"), []byte("# 2026-03-03\n\nNever acknowledged.\n"), 0o600); err != nil { // as it is while a note is added
 		t.Fatal(err)
 	}
 	b.close()
+	if err := os.WriteFile(filepath.Join(mirror, "MEMORY.md"), nil, 0o600); err != nil { // as after a loss of power
+		t.Fatal(err)
+	}
 	c := testNodeIn(t, address, "b", state, nil)
 	if got := hits(t, at(t, c, "main"), "what was never acknowledged?"); len(got) > 0 && strings.Contains(got[0].Snippet, "Never") {
 		t.Errorf("%+v", got)
@@ -546,7 +546,7 @@ func TestClusterAdoptsAllOrNothing(t *testing.T) {
 	address := pgtest.New(t).Database("halves")
 	a := testNode(t, address, "a")
 	o := testOwner(t, a, "main", example)
-	if err := a.store.Release(t.Context(), "main", o.epoch); err != nil {
+	if err := a.store.Release(t.Context(), "main", o.epoch.Load()); err != nil {
 		t.Fatal(err)
 	}
 	for n := 0; ; n++ {

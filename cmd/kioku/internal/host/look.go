@@ -49,6 +49,15 @@ func (l *look) miss() {
 	l.missed = time.Now()
 }
 
+// missedAt says at the beginning whether the store is away.
+func (l *look) missedAt(away bool, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen = now; away {
+		l.missed = time.Now()
+	}
+}
+
 // reached returns when the store was last reached.
 func (l *look) reached() time.Time {
 	l.mu.Lock()

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -62,6 +63,9 @@ type mirror struct {
 	record string
 	// touched are the files that the index must look at.
 	touched []string
+	// settled reports that the folder has been compared with the cluster, settings that the settings in it have changed, and whole that the index must
+	// look at all of it.
+	settled, settings, whole bool
 	mirrorState
 }
 
@@ -74,24 +78,56 @@ type mirrorState struct {
 	Waiting int      `json:"waiting"`
 }
 
-// openMirror returns the mirror in a folder, which is made if it is missing, and made anew if it is not known how far it is.
+// openMirror returns the mirror in a folder, which is made if it is missing.
 func openMirror(dir, record string) (*mirror, error) {
 	m := &mirror{dir: dir, record: record}
 	data, err := os.ReadFile(record)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if json.Unmarshal(data, &m.mirrorState) != nil || m.Generation <= 0 {
-		m.mirrorState = mirrorState{}
-		if err := os.RemoveAll(dir); err != nil {
-			return nil, err
-		}
+	if json.Unmarshal(data, &m.mirrorState) != nil {
+		m.mirrorState = mirrorState{} // it is read anew
 	}
 	return m, os.MkdirAll(dir, 0o700)
 }
 
-// doubt records that it is not known how far the mirror is, until it is saved again.
-func (m *mirror) doubt() error { return os.WriteFile(m.record, nil, 0o600) }
+// settle makes the folder exactly that of the cluster, without the notes that wait: another process may have left more in it, or a loss of power less.
+func (m *mirror) settle(ctx context.Context, r pgstore.Reading) error {
+	root, err := os.OpenRoot(m.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	have, err := sharedFiles(root)
+	if err != nil {
+		return err
+	}
+	want, err := r.Sums(ctx)
+	if err != nil {
+		return err
+	}
+	var differ []string
+	for p, sum := range want {
+		if data, err := root.ReadFile(filepath.FromSlash(p)); err != nil || sha256.Sum256(data) != sum {
+			differ = append(differ, p)
+		}
+	}
+	if err := r.Named(ctx, differ, m.put); err != nil {
+		return err
+	}
+	for p := range have {
+		if _, ok := want[p]; !ok {
+			if err := m.put(pgstore.File{Path: p}); err != nil {
+				return err
+			}
+		}
+	}
+	m.settled, m.Added, m.Waiting = true, nil, 0
+	if m.Generation > r.Agent.Generation { // the store has come back from a backup
+		m.Generation = 0
+	}
+	return nil
+}
 
 // save records how far the mirror is, once the index has it too.
 func (m *mirror) save(generation int64, added []string, waiting int) error {
@@ -119,6 +155,7 @@ func (m *mirror) put(f pgstore.File) error {
 	if have, err := os.ReadFile(name); err == nil && bytes.Equal(have, f.Data) {
 		return nil
 	}
+	m.settings = m.settings || f.Path == config.FolderFile
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -136,6 +173,11 @@ func (m *mirror) follow(ctx context.Context, store *pgstore.Store, of *Memory) e
 	var generation int64
 	var waiting []pgstore.Waiting
 	err := store.Since(reading, of.Agent(), m.Generation, func(ctx context.Context, r pgstore.Reading) (err error) {
+		if !m.settled {
+			if err := m.settle(ctx, r); err != nil {
+				return err
+			}
+		}
 		generation = r.Agent.Generation
 		waiting, err = m.read(ctx, r, of)
 		return err
@@ -212,7 +254,7 @@ func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.
 			m.touched, added = append(m.touched, a.Path), with(added, a.Path)
 		}
 	}
-	if m.Generation <= 0 || len(m.touched) > touchedAtOnce {
+	if m.whole || len(m.touched) > touchedAtOnce {
 		_, err = of.Sync(ctx, kioku.SyncOptions{}, nil)
 	} else if len(m.touched) > 0 {
 		err = of.SyncPaths(ctx, m.touched)
@@ -220,7 +262,7 @@ func (m *mirror) index(ctx context.Context, generation int64, waiting []pgstore.
 	if err != nil {
 		return err
 	}
-	m.touched = nil
+	m.touched, m.whole = nil, false
 	return m.save(generation, added, len(waiting))
 }
 

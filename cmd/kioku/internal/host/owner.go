@@ -12,13 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/server"
@@ -33,11 +32,15 @@ type owned struct {
 	m    *Memory
 	wake chan struct{}
 
-	lock  lock  // held while it writes or pushes
-	epoch int64 // in which this node is the owner; 0 if it is not
-	sums  map[string]stampedSum
-	sent  int64 // the last vector that the store has
+	lock lock // held while it writes or pushes
+	sums map[string]stampedSum
+	// tried is the last note that waits and was looked at, and more reports that there are further ones; rest that files are.
+	tried      int64
+	more, rest bool
 
+	folder os.FileInfo // what the folder was when it was opened
+
+	epoch      atomic.Int64 // in which this node is the owner; 0 if it is not
 	generation atomic.Int64 // of the store that the folder has
 	fenced     atomic.Bool  // the agent has another folder now, so that this one must not answer
 }
@@ -50,7 +53,7 @@ func (o *owned) follow(ctx context.Context) error {
 	}
 	within, done := context.WithTimeout(ctx, lookTime)
 	defer done()
-	err = o.change(within, func(context.Context) ([]string, error) { return []string{}, nil })
+	err = o.push(within, []string{})
 	if err != nil && !o.fenced.Load() {
 		o.miss()
 	}
@@ -59,6 +62,9 @@ func (o *owned) follow(ctx context.Context) error {
 
 // Search implements server.Memory.
 func (o *owned) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	if o.fenced.Load() {
+		return memory.Answer{}, fmt.Errorf("%w: agent %s has another folder now; kioku cluster status tells which machine has it", memory.ErrUnreachable, o.m.Agent())
+	}
 	a, err := o.Memory.Search(ctx, q)
 	o.mark(&a)
 	return a, err
@@ -73,6 +79,14 @@ type stampedSum struct {
 
 // run keeps this node the owner, and the store in step with the folder.
 func (o *owned) run(ctx context.Context) error {
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		for wait(ctx, leaseTime/3); ctx.Err() == nil; wait(ctx, leaseTime/3) {
+			o.renew(ctx)
+		}
+	}()
+	defer func() { <-renewed }()
 	tick := time.NewTicker(leaseTime / 3)
 	defer tick.Stop()
 	events := o.m.Subscribe(ctx)
@@ -91,12 +105,11 @@ func (o *owned) run(ctx context.Context) error {
 			looked = begun
 		}
 		paths = []string{}
-		for wait := true; wait && ctx.Err() == nil; {
-			wait = false
+		for again := true; again && ctx.Err() == nil; {
+			again = false
 			select {
 			case <-tick.C:
-				o.renew(ctx)
-				wait = err == nil && time.Since(looked) < lookAtAll
+				again = err == nil && time.Since(looked) < lookAtAll
 			case ev, ok := <-events:
 				for more := true; more && ok; { // one push for all that has happened
 					if ev.Kind == indexer.FileIndexed || ev.Kind == indexer.FileSkipped || ev.Kind == indexer.FileRemoved {
@@ -126,24 +139,46 @@ func (o *owned) run(ctx context.Context) error {
 	defer done()
 	if o.lock.take(end) == nil {
 		defer o.lock.release()
-		if o.epoch != 0 {
-			_ = o.c.store.Release(end, o.m.Agent(), o.epoch) // else the lease ends by itself
+		if epoch := o.epoch.Load(); epoch != 0 {
+			_ = o.c.store.Release(end, o.m.Agent(), epoch) // else the lease ends by itself
 		}
 	}
 	return ctx.Err()
 }
 
-// renew keeps this node the owner.
+// renew keeps this node the owner, also while it pushes for long.
 func (o *owned) renew(ctx context.Context) {
-	if o.lock.take(ctx) != nil {
-		return
+	ctx, done := context.WithTimeout(ctx, leaseTime/3)
+	defer done()
+	if epoch := o.epoch.Load(); epoch != 0 && errors.Is(o.c.store.Renew(ctx, o.m.Agent(), epoch, leaseTime), pgstore.ErrFenced) {
+		o.lose(epoch)
 	}
-	defer o.lock.release()
-	if o.epoch != 0 && errors.Is(o.c.store.Renew(ctx, o.m.Agent(), o.epoch, leaseTime), pgstore.ErrFenced) {
-		o.epoch = 0
+}
+
+// lose notes that this node is no longer the owner that it was in an epoch.
+func (o *owned) lose(epoch int64) {
+	if o.epoch.CompareAndSwap(epoch, 0) {
 		o.fenced.Store(true)
 	}
 }
+
+// isThere returns an error if the folder is not the one that it was: nothing is written to what lies below a disk that is not mounted.
+func (o *owned) isThere() error {
+	info, err := os.Stat(o.m.Workspace())
+	if err != nil {
+		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
+	}
+	if o.folder == nil {
+		o.folder = info
+	}
+	if !os.SameFile(o.folder, info) {
+		return fmt.Errorf("%w: %s is another folder than when it was opened: is its disk mounted? If it is to count, restart kioku serve", memory.ErrUnavailable, o.m.Workspace())
+	}
+	return nil
+}
+
+// waitingAtOnce is the number of notes of other nodes that are written in one commit.
+const waitingAtOnce = 100
 
 // change commits what f does to the folder, and then what of the folder the store lacks. With paths only these are looked at.
 func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths []string, err error)) error {
@@ -151,15 +186,31 @@ func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths [
 		return err
 	}
 	defer o.lock.release()
+	return o.commit(ctx, f)
+}
+
+// commit is change for who holds the lock.
+func (o *owned) commit(ctx context.Context, f func(ctx context.Context) (paths []string, err error)) error {
+	if err := o.isThere(); err != nil {
+		return err
+	}
 	if err := o.own(ctx); err != nil {
 		return err
 	}
-	sent := o.sent
+	epoch, file := o.epoch.Load(), ownerRecord(o.c.records, o.m.Agent(), o.m.Workspace())
+	record, err := readRecord(file)
+	if err != nil {
+		return err
+	}
 	var added []string // files with notes of other nodes
-	generation, err := o.c.store.Change(ctx, o.m.Agent(), o.epoch, func(ctx context.Context, c *pgstore.Change) error {
-		list, err := c.Waiting(ctx)
+	sent := record.Sent
+	generation, err := o.c.store.Change(ctx, o.m.Agent(), epoch, func(ctx context.Context, c *pgstore.Change) error {
+		list, err := c.Waiting(ctx, o.tried, waitingAtOnce)
 		if err != nil {
 			return err
+		}
+		if o.more = len(list) == waitingAtOnce; o.more {
+			o.tried = list[len(list)-1].Generation
 		}
 		if added, err = o.write(ctx, c, list); err != nil {
 			return err
@@ -168,21 +219,27 @@ func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths [
 		if err != nil {
 			return err
 		}
-		if sent, err = o.pushVectors(ctx, c); err != nil {
+		if sent, err = o.pushVectors(ctx, c, record.Sent); err != nil {
 			return err
 		}
-		return o.pushFiles(ctx, c, paths, added)
+		if err := o.pushFiles(ctx, c, paths, added); err != nil || !c.Changed() {
+			return err
+		}
+		// Whether the commit succeeds may never be known, so that the folder has the one or the other.
+		record.Epoch, record.Written, record.Before = epoch, c.Generation, c.Agent.Written
+		return record.save(file)
 	})
 	if errors.Is(err, pgstore.ErrFenced) {
-		o.epoch = 0
-		o.fenced.Store(true)
+		o.lose(epoch)
 		err = fmt.Errorf("%w: %w", memory.ErrUnreachable, err)
+	}
+	if err == nil && sent != record.Sent {
+		record.Sent = sent
+		err = record.save(file)
 	}
 	if err != nil {
 		return err
 	}
-	o.sent = sent
-	o.generation.Store(generation)
 	if len(added) > 0 {
 		ctx, done := context.WithTimeout(ctx, lookTime/2) // vectors may take longer, and come by themselves
 		defer done()
@@ -190,6 +247,7 @@ func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths [
 			o.c.log.Warn("a note is not found yet", "agent", o.m.Agent(), "err", err)
 		}
 	}
+	o.generation.Store(generation)
 	return nil
 }
 
@@ -204,6 +262,9 @@ func (o *owned) write(ctx context.Context, c *pgstore.Change, list []pgstore.Wai
 		switch {
 		case isRefusal(err):
 			o.c.log.Error("the folder refuses a note of another node", "agent", o.m.Agent(), "err", err)
+			continue
+		case err != nil && ctx.Err() == nil && !errors.Is(err, memory.ErrClosed): // perhaps one file cannot be written; the others can
+			o.c.log.Error("a note of another node cannot be written, and waits on", "agent", o.m.Agent(), "err", err)
 			continue
 		case err != nil:
 			return nil, err
@@ -222,35 +283,64 @@ func isRefusal(err error) bool {
 	return bad || errors.Is(err, memory.ErrConflict)
 }
 
-// push brings the store in step with some files of the folder, or with all of it if they are nil, which may take longer than a call.
+// push writes all notes that wait into the folder, and brings the store in step with some files of it, or with all if they are nil, which may take longer
+// than a call.
 func (o *owned) push(ctx context.Context, paths []string) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
-	return o.change(ctx, func(context.Context) ([]string, error) { return paths, nil })
+	if err := o.lock.take(ctx); err != nil {
+		return err
+	}
+	defer o.lock.release()
+	defer func() { o.tried = 0 }()
+	for {
+		o.rest = false
+		if err := o.commit(ctx, func(context.Context) ([]string, error) { return paths, nil }); err != nil || !o.more && !o.rest {
+			return err
+		}
+		if !o.rest {
+			paths = []string{}
+		}
+	}
 }
 
 // own makes this folder the one of the agent, if it is not.
 func (o *owned) own(ctx context.Context) (err error) {
-	if o.epoch != 0 {
+	if o.epoch.Load() != 0 {
 		return nil
 	}
-	owner, record := ownerOf(o.c.node.Name, o.m.Workspace()), ownerRecord(o.c.dir, o.m.Agent(), o.m.Workspace())
-	last, err := lastEpoch(record)
+	owner, file := ownerOf(o.c.node.Name, o.m.Workspace()), ownerRecord(o.c.records, o.m.Agent(), o.m.Workspace())
+	record, err := readRecord(file)
 	if err != nil {
 		return err
 	}
-	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, last, leaseTime)
+	if record.Written > 0 && o.isEmpty() {
+		return fmt.Errorf("%w: %s is empty, although it had notes: is its disk mounted?", memory.ErrUnavailable, o.m.Workspace())
+	}
+	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, record.Epoch, []int64{record.Written, record.Before}, leaseTime)
 	o.fenced.Store(errors.Is(err, pgstore.ErrFenced))
 	if o.fenced.Load() {
 		return fmt.Errorf("%w: %w; this folder stays as it is, and kioku cluster adopt %s FOLDER takes the agent back", memory.ErrUnreachable, err, o.m.Agent())
 	}
 	if err == nil {
-		err = recordEpoch(record, epoch)
+		record.Epoch = epoch
+		err = record.save(file)
 	}
 	if err == nil {
-		o.epoch = epoch
+		o.epoch.Store(epoch)
 	}
 	return err
+}
+
+// isEmpty reports whether the folder has nothing that a cluster shares.
+func (o *owned) isEmpty() bool {
+	root, err := os.OpenRoot(o.m.Workspace())
+	if err != nil {
+		return true
+	}
+	defer root.Close()
+	all, err := sharedFiles(root)
+	return err == nil && len(all) == 0
 }
 
 // ownerOf names the owner of an agent: a folder of a node.
@@ -259,29 +349,48 @@ func ownerOf(node, workspace string) string {
 	return node + "/" + hex.EncodeToString(sum[:4])
 }
 
-// ownerRecord is the file that says in which epoch a folder was last that of an agent.
+// ownerRecord is the file that says what a folder had of an agent when it was last its owner's.
 func ownerRecord(dir, agent, workspace string) string {
 	return filepath.Join(dir, "owner-"+agent+"-"+filepath.Base(ownerOf("", workspace))+".epoch")
 }
 
-// lastEpoch reads such a file; 0 if there is none.
-func lastEpoch(record string) (epoch int64, err error) {
-	text, err := os.ReadFile(record)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err == nil {
-		epoch, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	}
-	return epoch, err
+// owning is what a folder had when it was last that of an agent. Without it a folder is not known to have what was written.
+type owning struct {
+	// Epoch of the owner, and Written, or Before, is the generation of its last commit.
+	Epoch   int64 `json:"epoch"`
+	Written int64 `json:"written"`
+	Before  int64 `json:"before"`
+	// Sent is the last vector that the store has.
+	Sent int64 `json:"sent"`
 }
 
-// recordEpoch writes it.
-func recordEpoch(record string, epoch int64) error {
-	if err := os.MkdirAll(filepath.Dir(record), 0o700); err != nil {
+// readRecord reads it; none is that of a folder which was never an agent's.
+func readRecord(file string) (o owning, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	return o, err
+}
+
+// save writes it so that it survives a loss of power.
+func (o owning) save(file string) error {
+	text, err := json.Marshal(o)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(record, strconv.AppendInt(nil, epoch, 10), 0o600)
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return files.Write(root, filepath.Base(file), text, 0o600)
 }
 
 // pushFiles puts those files of the folder into a commit that the store lacks: some, or all.
@@ -316,7 +425,7 @@ func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []
 	bytes := 0
 	for _, p := range slices.Sorted(maps.Keys(found)) {
 		info, known := found[p], o.sums[p]
-		if known.size == info.Size() && known.modified.Equal(info.ModTime()) && known.sum == stored[p] {
+		if some == nil && known.size == info.Size() && known.modified.Equal(info.ModTime()) && known.sum == stored[p] {
 			continue
 		}
 		data, err := root.ReadFile(filepath.FromSlash(p))
@@ -328,11 +437,9 @@ func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []
 			continue
 		}
 		put = append(put, pgstore.File{Path: p, ModTime: info.ModTime(), Data: append([]byte{}, data...)})
-		if bytes += len(data); bytes > pushBytes {
-			if err := c.Put(ctx, put...); err != nil {
-				return err
-			}
-			put, bytes = nil, 0
+		if bytes += len(data); bytes > pushBytes { // others have their turn
+			o.rest = true
+			return c.Put(ctx, put...)
 		}
 	}
 	for p := range stored {
@@ -353,11 +460,19 @@ func (o *owned) isGone(ctx context.Context, root *os.Root, p string) bool {
 	return errors.Is(err, memory.ErrNotFound) && unread == nil && len(left) > 0
 }
 
-// pushVectors puts the vectors into a commit that were paid for since the last one.
-func (o *owned) pushVectors(ctx context.Context, c *pgstore.Change) (sent int64, err error) {
-	sent = o.sent
+// pushVectors puts the vectors into a commit that were paid for since the last one that was sent. If the file has no such one any more, it is another
+// file, and all of it is sent.
+func (o *owned) pushVectors(ctx context.Context, c *pgstore.Change, last int64) (sent int64, err error) {
+	sent = last
 	var list []pgstore.Vector
-	err = o.m.VectorRows(ctx, o.sent, func(r vectors.Row) error {
+	known := last == 0
+	err = o.m.VectorRows(ctx, max(last-1, 0), func(r vectors.Row) error {
+		if !known && r.ID != last {
+			return errOtherVectors
+		}
+		if known = true; r.ID == last {
+			return nil
+		}
 		space, err := json.Marshal(spaceJSON(r.Space))
 		list = append(list, pgstore.Vector{Space: string(space), Kind: string(r.Kind), SHA256: slices.Clone(r.Hash[:]), Vector: slices.Clone(r.Vector)})
 		if sent = r.ID; err == nil && len(list) == vectorsAtOnce {
@@ -366,8 +481,14 @@ func (o *owned) pushVectors(ctx context.Context, c *pgstore.Change) (sent int64,
 		}
 		return err
 	})
+	if errors.Is(err, errOtherVectors) || err == nil && !known {
+		return o.pushVectors(ctx, c, 0)
+	}
 	return sent, errors.Join(err, c.PutVectors(ctx, list))
 }
+
+// errOtherVectors ends the reading of a file that is not the one that was sent before.
+var errOtherVectors = errors.New("other vectors")
 
 // writing commits a change of the folder by one of its operations.
 func writing[T any](ctx context.Context, o *owned, f func(ctx context.Context) (T, error)) (out T, err error) {

@@ -30,29 +30,43 @@ type replica struct {
 	used   time.Time // guarded by the cluster
 }
 
-// open opens a replica, and brings it to the last generation.
+// open opens a replica, and brings it to the last generation. If the store is away, it is what was there before, for some time.
 func (r *replica) open(ctx context.Context) error {
-	if _, err := r.c.store.Agent(ctx, r.agent); err != nil {
-		return err
-	}
 	dir := filepath.Join(r.c.dir, r.agent)
 	var err error
 	if r.mirror, err = openMirror(dir, dir+".json"); err != nil {
 		return err
 	}
-	if r.m, err = r.c.open(ctx, r.agent, dir); err != nil {
+	reading, done := context.WithTimeout(ctx, pushTime)
+	defer done()
+	err = r.c.store.Since(reading, r.agent, 0, r.mirror.settle) // with the settings in the folder
+	away := errors.Is(err, memory.ErrUnreachable) && r.mirror.Generation > 0
+	if err != nil && !away {
 		return err
 	}
-	r.Memory = r.m.served
-	_ = os.Chtimes(r.mirror.record, time.Time{}, r.c.now()) // it is used: forgetOld
-	_, err = r.m.Sync(ctx, kioku.SyncOptions{}, nil)        // this program may split notes in another way
-	if err == nil {
-		err = r.follow(ctx)
+	if err := r.index(ctx); err != nil {
+		return err
+	}
+	r.missedAt(away, r.c.now())
+	if away {
+		_, err = r.m.Sync(ctx, kioku.SyncOptions{}, nil)
+	} else {
+		err = r.mirror.follow(ctx, r.c.store, r.m)
 	}
 	if err != nil {
 		return errors.Join(err, r.m.Close())
 	}
+	_ = os.Chtimes(r.mirror.record, time.Time{}, r.c.now()) // it is used: forgetOld
 	return nil
+}
+
+// index opens the index of the mirror, with the settings that are in it. It looks at all of it next: at what was settled, and what this program splits
+// in another way.
+func (r *replica) index(ctx context.Context) (err error) {
+	if r.m, err = r.c.open(ctx, r.agent, r.mirror.dir); err == nil {
+		r.Memory, r.mirror.settings, r.mirror.whole = r.m.served, false, true
+	}
+	return err
 }
 
 // isOpen reports whether a replica is open, or has failed to be.
@@ -71,7 +85,16 @@ func (r *replica) follow(ctx context.Context) error {
 	switch {
 	case errors.Is(err, memory.ErrUnreachable) && r.c.now().Sub(r.reached()) <= awayFor:
 		return nil
-	case err != nil || a.Generation == r.mirror.Generation:
+	case err != nil || a.Generation == r.mirror.Generation && r.mirror.settled:
+		return err
+	}
+	if a.Generation < r.mirror.Generation {
+		r.mirror.settled = false
+	}
+	if err := r.mirror.follow(ctx, r.c.store, r.m); err != nil || !r.mirror.settings {
+		return err
+	}
+	if err := errors.Join(r.m.Close(), r.index(ctx)); err != nil {
 		return err
 	}
 	return r.mirror.follow(ctx, r.c.store, r.m)
@@ -114,9 +137,6 @@ func (r *replica) Append(ctx context.Context, n memory.Note) (a memory.Appended,
 			if err := r.mirror.take(ctx, c.Since(r.mirror.Generation), r.m); err != nil {
 				return err
 			}
-		}
-		if err := r.mirror.doubt(); err != nil {
-			return err
 		}
 		if a, err = r.Memory.Append(ctx, n); err == nil && (a.Deduplicated || a.Path == "") {
 			err = errNothingNew

@@ -141,10 +141,10 @@ func (s *Store) Leave(ctx context.Context, node string) error {
 	return away(err)
 }
 
-// Drain takes the agents of an owner, or of all owners NODE/... of a node, and returns how many they were.
+// Drain takes the agents of an owner, or of all owners NODE/... of a node, whose folders do not become theirs again, and returns how many they were.
 func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) {
 	for _, sh := range s.shards {
-		tag, err := sh.pool.Exec(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, owner = '', lease = '-infinity' WHERE owner = $1 OR split_part(owner, '/', 1) = $1", node)
+		tag, err := sh.pool.Exec(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, generation = generation + 1, written = generation + 1, owner = '', lease = '-infinity' WHERE owner = $1 OR split_part(owner, '/', 1) = $1", node)
 		if err != nil {
 			return agents, away(err)
 		}

@@ -53,6 +53,7 @@ type Store struct {
 	mu     sync.Mutex
 	placed map[string]string // agents that are not where their name says, by shard; guarded by mu
 	looked time.Time         // when placed was read; guarded by mu
+	known  map[string]*shard // where agents were found since; guarded by mu
 }
 
 // shard is one database.
@@ -224,9 +225,40 @@ func (s *Store) shardOf(ctx context.Context, agent string) (*shard, error) {
 		}
 		return s.shards[i], nil
 	}
-	return slices.MaxFunc(s.shards, func(a, b *shard) int {
-		return compareHash(a.name, b.name, agent)
-	}), nil
+	s.mu.Lock()
+	sh := s.known[agent]
+	s.mu.Unlock()
+	if sh != nil {
+		return sh, nil
+	}
+	return s.find(ctx, agent)
+}
+
+// find returns the database that has an agent: it stays where it is when there is a further one. One that none has belongs where its name says. A
+// move that has not ended has left it in two.
+func (s *Store) find(ctx context.Context, agent string) (at *shard, err error) {
+	for _, sh := range s.shards {
+		var moving bool
+		err := noAgent(sh.pool.QueryRow(ctx, "SELECT moving <> '' FROM kioku.agents WHERE agent = $1", agent).Scan(&moving))
+		if errors.Is(err, memory.ErrNoAgent) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if at == nil || moving {
+			at = sh
+		}
+	}
+	if at == nil {
+		return slices.MaxFunc(s.shards, func(a, b *shard) int { return compareHash(a.name, b.name, agent) }), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known != nil {
+		s.known[agent] = at
+	}
+	return at, nil
 }
 
 // compareHash compares the hashes of two shards and an agent.
@@ -264,7 +296,7 @@ func (s *Store) exceptions(ctx context.Context) (map[string]string, error) {
 	if _, err := pgx.ForEachRow(rows, []any{&agent, &name}, func() error { placed[agent] = name; return nil }); err != nil {
 		return nil, away(err)
 	}
-	s.placed, s.looked = placed, time.Now()
+	s.placed, s.looked, s.known = placed, time.Now(), map[string]*shard{}
 	return placed, nil
 }
 

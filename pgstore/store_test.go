@@ -135,19 +135,22 @@ func TestOneOwnerWrites(t *testing.T) {
 	if got, _ := files(t, s, "main", 0); got["MEMORY.md"] != "one" {
 		t.Errorf("%q", got)
 	}
+	if err := put(second, "three"); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Release(t.Context(), "main", second); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Own(t.Context(), "main", "a", first, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := s.Own(t.Context(), "main", "a", first, []int64{1, 0}, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
 		t.Errorf("an owner comes back whose folder lacks what was written since: %v", err)
 	}
-	if third, err := s.Own(t.Context(), "main", "b", second, time.Minute); err != nil || third != second+1 {
+	if third, err := s.Own(t.Context(), "main", "b", second, []int64{2, 1}, time.Minute); err != nil || third != second+1 {
 		t.Errorf("epoch %d, %v", third, err)
 	}
 	if n, err := s.Drain(t.Context(), "b"); n != 1 || err != nil {
 		t.Errorf("%d agents are drained, %v", n, err)
 	}
-	if _, err := s.Own(t.Context(), "main", "b", second+1, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := s.Own(t.Context(), "main", "b", second+1, []int64{2, 1}, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
 		t.Errorf("a drained owner comes back: %v", err)
 	}
 	if _, err := s.Agent(t.Context(), "nobody"); !errors.Is(err, memory.ErrNoAgent) {
@@ -206,7 +209,7 @@ func TestNotesWait(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	change(t, s, "main", epoch, func(ctx context.Context, c *pgstore.Change) error {
-		list, err := c.Waiting(ctx)
+		list, err := c.Waiting(ctx, 0, 10)
 		if err != nil || len(list) != 2 || list[0].Note.Text != "one" || !list[1].Time.Equal(at) {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -432,5 +435,33 @@ func TestFormerPrimaryIsNotAsked(t *testing.T) {
 	}
 	if !errors.Is(err, memory.ErrNoAgent) { // of the other one, which has no agents
 		t.Error(err)
+	}
+}
+
+// An agent stays where it is when the store gets a further database.
+func TestAgentsStayWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	if server == nil {
+		t.Skip("needs PostgreSQL: .ci/postgres installs it, and KIOKU_POSTGRES names its bin folder")
+	}
+	first, second := server.Database("grown1"), server.Database("grown2")
+	one, err := pgstore.Open(t.Context(), []string{first}, pgstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	names := []string{"ann", "bob", "cat", "dan", "eve", "fay"}
+	for _, name := range names {
+		own(t, one, name, "a")
+	}
+	both, err := pgstore.Open(t.Context(), []string{second, first}, pgstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Close()
+	for _, name := range names {
+		if a, err := both.Agent(t.Context(), name); err != nil || a.Owner != "a" {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
 	}
 }

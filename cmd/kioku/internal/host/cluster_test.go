@@ -484,6 +484,16 @@ func TestClusterKeepsWhatAFolderThatIsAwayHad(t *testing.T) {
 	_, _ = o.m.Sync(t.Context(), kioku.SyncOptions{}, nil)
 	_ = o.push(t.Context(), nil)
 	_ = o.push(t.Context(), []string{"MEMORY.md"})
+	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "Said while the disk was away."}); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 { // the index comes to agree that all is gone
+		_ = o.push(t.Context(), nil)
+		_, _ = o.m.Sync(t.Context(), kioku.SyncOptions{Prune: true}, nil)
+	}
+	if left, err := os.ReadDir(o.Workspace()); len(left) > 0 || err != nil {
+		t.Errorf("written below the mount: %v, %v", left, err)
+	}
 	if got := len(hits(t, at(t, b, "main"), "Which database does the v2 ledger use?")); got != want || want == 0 {
 		t.Errorf("%d hits, want %d", got, want)
 	}
@@ -498,6 +508,9 @@ func TestClusterKeepsWhatAFolderThatIsAwayHad(t *testing.T) {
 	}
 	at(t, b, "main")
 	sameFiles(t, o.Workspace(), filepath.Join(b.dir, "main"))
+	if day, err := os.ReadFile(filepath.Join(o.Workspace(), "memory/2026-03-03.md")); err != nil || strings.Count(string(day), "while the disk was away") != 1 {
+		t.Errorf("%s, %v", day, err)
+	}
 }
 
 // What a process that has ended left in a mirror and the store does not have goes from it, what is lost comes back, and a mirror that nobody has asked for in a long time is removed.

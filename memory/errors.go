@@ -46,8 +46,7 @@ var (
 	// ErrUnreachable: the service that keeps the memory does not answer, starts or stops.
 	ErrUnreachable = errors.New("memory service is unavailable")
 	// ErrOwnerAway is ErrUnreachable of the machine of a cluster that has the folder of an agent, which only it can do something with.
-	ErrOwnerAway = fmt.Errorf("%w: owner_away: only the machine with the folder can do this, and it does not answer; kioku cluster status shows it, and kioku cluster adopt "+
-		"takes its agent", ErrUnreachable)
+	ErrOwnerAway = fmt.Errorf("%w: owner_away", ErrUnreachable)
 )
 
 // ErrorDomain is the domain of the names that [Reason] gives, as google.rpc.ErrorInfo has it.

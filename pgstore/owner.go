@@ -80,15 +80,16 @@ func (s *Store) Agents(ctx context.Context) (all []Agent, err error) {
 }
 
 // Own makes somebody the owner of an agent, which is made if it is missing, and returns the epoch in which it is. Its folder must have the last commit
-// of an owner: written are the generations that may be its own last one, and epoch that in which it was the owner, 0 for none. The error is ErrFenced if
-// another folder has been written to since, or another one is the owner now.
-func (s *Store) Own(ctx context.Context, agent, owner string, epoch int64, written []int64, lease time.Duration) (now int64, err error) {
+// of an owner: written is the generation of its own last one, and epoch that in which it was the owner, 0 for none. The error is ErrFenced if another
+// folder has been written to since, or another one is the owner now. A folder that has more than the store is there after the store was restored.
+func (s *Store) Own(ctx context.Context, agent, owner string, epoch, written int64, lease time.Duration) (now int64, err error) {
 	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO kioku.agents (agent) VALUES ($1) ON CONFLICT DO NOTHING", agent); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `UPDATE kioku.agents SET epoch = epoch + 1, owner = $2, lease = clock_timestamp() + $3
-			WHERE agent = $1 AND moving = '' AND written = ANY($4) AND (owner IN ('', $2) OR epoch = $5 OR lease < clock_timestamp()) RETURNING epoch`,
+			WHERE agent = $1 AND moving = '' AND written <= $4 AND (epoch <= $5 OR owner = $2 AND epoch = $5 + 1)
+			AND (owner IN ('', $2) OR epoch = $5 OR lease < clock_timestamp()) RETURNING epoch`,
 			agent, owner, lease, written, epoch).Scan(&now)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err

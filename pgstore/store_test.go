@@ -74,7 +74,7 @@ func change(t *testing.T, s *pgstore.Store, agent string, epoch int64, f func(ct
 // own makes a node the owner.
 func own(t *testing.T, s *pgstore.Store, agent, node string) int64 {
 	t.Helper()
-	epoch, err := s.Own(t.Context(), agent, node, 0, []int64{0}, time.Minute)
+	epoch, err := s.Own(t.Context(), agent, node, 0, 0, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestOneOwnerWrites(t *testing.T) {
 	t.Parallel()
 	s := open(t, "owner")
 	first := own(t, s, "main", "a")
-	if _, err := s.Own(t.Context(), "main", "b", 0, []int64{0}, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := s.Own(t.Context(), "main", "b", 0, 0, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
 		t.Fatalf("a second owner: %v", err)
 	}
 	put := func(epoch int64, text string) error {
@@ -141,16 +141,16 @@ func TestOneOwnerWrites(t *testing.T) {
 	if err := s.Release(t.Context(), "main", second); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Own(t.Context(), "main", "a", first, []int64{1, 0}, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := s.Own(t.Context(), "main", "a", first, 1, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
 		t.Errorf("an owner comes back whose folder lacks what was written since: %v", err)
 	}
-	if third, err := s.Own(t.Context(), "main", "b", second, []int64{2, 1}, time.Minute); err != nil || third != second+1 {
+	if third, err := s.Own(t.Context(), "main", "b", second, 2, time.Minute); err != nil || third != second+1 {
 		t.Errorf("epoch %d, %v", third, err)
 	}
 	if n, err := s.Drain(t.Context(), "b"); n != 1 || err != nil {
 		t.Errorf("%d agents are drained, %v", n, err)
 	}
-	if _, err := s.Own(t.Context(), "main", "b", second+1, []int64{2, 1}, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
+	if _, err := s.Own(t.Context(), "main", "b", second+1, 2, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
 		t.Errorf("a drained owner comes back: %v", err)
 	}
 	if _, err := s.Agent(t.Context(), "nobody"); !errors.Is(err, memory.ErrNoAgent) {
@@ -360,7 +360,7 @@ func TestCommitIsSeenOnceItIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Own(t.Context(), "nova", "a", 0, []int64{0}, time.Minute); err != nil {
+	if _, err := s.Own(t.Context(), "nova", "a", 0, 0, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	watch, err := pgx.Connect(t.Context(), pg.Address("postgres", "postgres"))
@@ -423,7 +423,7 @@ func TestFormerPrimaryIsNotAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Own(t.Context(), "nova", "a", 0, []int64{0}, time.Minute); err != nil {
+	if _, err := s.Own(t.Context(), "nova", "a", 0, 0, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Agent(t.Context(), "nova"); err != nil {

@@ -100,6 +100,8 @@ var memoryStatuses = []struct {
 		message: "the workspace cannot be read or written now; kioku status names the folder or file in the way"},
 	{err: memory.ErrNoSpace, code: codes.Unavailable, logged: true,
 		message: memory.ErrNoSpace.Error() + ": its disk is full or a quota is reached; the note was not acknowledged, make room and send it again"},
+	{err: memory.ErrOwnerAway, code: codes.Unavailable, logged: true,
+		message: "owner_away: only the machine with the folder of the agent can do this, and it does not answer; kioku cluster status shows it, and kioku cluster adopt takes its agent"},
 	{err: memory.ErrUnreachable, code: codes.Unavailable, logged: true},
 }
 

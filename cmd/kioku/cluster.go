@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,7 +196,7 @@ func (a *app) clusterAdoptCmd() *cobra.Command {
 			"back, writes nothing to the cluster any more. kioku serve --agent AGENT=FOLDER goes on, and writes the notes that waited for the owner.",
 		Example: "  kioku cluster adopt nova ~/nova",
 	}
-	cmd.RunE = a.intoFolder("and this machine its owner; kioku serve --agent AGENT=FOLDER goes on", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
+	cmd.RunE = a.intoFolder("and this machine its owner; kioku serve with --agent %s=%s and the same --state goes on", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
 		return host.Adopt(ctx, s, conf, agent, dir, force)
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner that is still there, too")
@@ -238,6 +239,9 @@ func (a *app) intoFolder(told string, f func(ctx context.Context, s *host.Store,
 			}
 			if err := f(cmd.Context(), s, conf, args[0], dir); err != nil {
 				return err
+			}
+			if strings.Contains(told, "%s") {
+				told = fmt.Sprintf(told, args[0], dir)
 			}
 			a.Notice("%s is in %s, %s", args[0], dir, told)
 			return nil

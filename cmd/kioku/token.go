@@ -95,7 +95,7 @@ func (a *app) addToken(cmd *cobra.Command, e server.TokenEntry) error {
 	}
 	known := knownAgents(cmd.Context(), conf)
 	for _, id := range e.Agents {
-		if id != "*" && config.CheckAgent(id) == nil && !slices.Contains(known, id) {
+		if id != "*" && conf.Store == "" && config.CheckAgent(id) == nil && !slices.Contains(known, id) { // a cluster has others
 			return render.Misuse("there is no agent %s, only %s; kioku config set agents.%s.workspace FOLDER makes it", id, strings.Join(known, ", "), id)
 		}
 	}

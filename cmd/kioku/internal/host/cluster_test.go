@@ -248,7 +248,9 @@ func TestClusterFollowsTheFolder(t *testing.T) {
 	address := pgtest.New(t).Database("follows")
 	a, b := testNode(t, address, "a"), testNode(t, address, "b")
 	o := testOwner(t, a, "main", example)
-	at(t, b, "main")
+	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "The weir is old."}); err != nil {
+		t.Fatal(err)
+	}
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(o.Workspace(), name), []byte(text), 0o600); err != nil {
@@ -277,6 +279,9 @@ func TestClusterFollowsTheFolder(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	sameFiles(t, o.Workspace(), filepath.Join(b.dir, "main"))
+	if kept, _ := filepath.Glob(filepath.Join(b.dir, "main"+stateOf, "agents", "*", "note", "changes*")); len(kept) > 0 {
+		t.Errorf("what was forgotten may be in %q", kept)
+	}
 	if a, err := m.Append(t.Context(), memory.Note{Text: "Use 4711 for the gate.", Source: memory.NoteFromAgent}); err != nil || a.Forgotten == "" {
 		t.Errorf("a node stores what was forgotten: %+v, %v", a, err)
 	}

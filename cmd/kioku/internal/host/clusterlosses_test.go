@@ -147,7 +147,7 @@ func TestClusterMoveThatBreaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		agent := fmt.Sprint("agent", n)
-		if _, err := writer.Own(t.Context(), agent, "a", 0, []int64{0}, time.Minute); err != nil {
+		if _, err := writer.Own(t.Context(), agent, "a", 0, 0, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		all, _ := writer.Agents(t.Context())
@@ -274,7 +274,7 @@ func TestClusterSettingsOfTheFolder(t *testing.T) {
 		return h
 	}
 	h := open()
-	epoch, err := h.cluster.store.Own(t.Context(), "main", "elsewhere/1", 0, []int64{0}, leaseTime)
+	epoch, err := h.cluster.store.Own(t.Context(), "main", "elsewhere/1", 0, 0, leaseTime)
 	if err == nil {
 		_, err = h.cluster.store.Change(t.Context(), "main", epoch, func(ctx context.Context, c *pgstore.Change) error {
 			files := []pgstore.File{{Path: ".kioku.yaml", Data: []byte("query: {maxResults: 1}\n")}}
@@ -321,16 +321,16 @@ func TestClusterTwoOfOneName(t *testing.T) {
 		})
 		return err
 	}
-	first, err := s.Own(t.Context(), "main", "kioku1/aa", 0, []int64{0}, time.Minute)
+	first, err := s.Own(t.Context(), "main", "kioku1/aa", 0, 0, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.Own(t.Context(), "main", "kioku1/aa", 0, []int64{0}, time.Minute) // which never had it
+	second, err := s.Own(t.Context(), "main", "kioku1/aa", 0, 0, time.Minute) // which never had it
 	if err == nil {
 		err = put(second, "of the clone")
 	}
 	fenced := put(first, "of the first")
-	third, again := s.Own(t.Context(), "main", "kioku1/aa", first, []int64{0}, time.Minute)
+	third, again := s.Own(t.Context(), "main", "kioku1/aa", first, 0, time.Minute)
 	if again == nil {
 		again = put(third, "of the first")
 	}

@@ -33,7 +33,7 @@ func TestClusterOpensAgentsAtTheSameTime(t *testing.T) {
 	var agents []string
 	for i := range 16 {
 		agents = append(agents, fmt.Sprintf("agent%d", i))
-		if _, err := h.cluster.store.Own(t.Context(), agents[i], "elsewhere/1", 0, []int64{0}, leaseTime); err != nil {
+		if _, err := h.cluster.store.Own(t.Context(), agents[i], "elsewhere/1", 0, 0, leaseTime); err != nil {
 			t.Fatal(err)
 		}
 	}

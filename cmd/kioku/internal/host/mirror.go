@@ -156,6 +156,14 @@ func (m *mirror) put(f pgstore.File) error {
 		return nil
 	}
 	m.settings = m.settings || f.Path == config.FolderFile
+	if f.Path == forgotten.File { // notes that were added here were recorded in full
+		old, _ := filepath.Glob(filepath.Join(m.dir+stateOf, "agents", "*", "note", "changes*.jsonl")) // a pattern without mistakes
+		for _, name := range old {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}

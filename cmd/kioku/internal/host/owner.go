@@ -225,8 +225,7 @@ func (o *owned) commit(ctx context.Context, f func(ctx context.Context) (paths [
 		if err := o.pushFiles(ctx, c, paths, added); err != nil || !c.Changed() {
 			return err
 		}
-		// Whether the commit succeeds may never be known, so that the folder has the one or the other.
-		record.Epoch, record.Written, record.Before = epoch, c.Generation, c.Agent.Written
+		record.Epoch, record.Written = epoch, c.Generation // whether the commit succeeds may never be known
 		return record.save(file)
 	})
 	if errors.Is(err, pgstore.ErrFenced) {
@@ -317,7 +316,7 @@ func (o *owned) own(ctx context.Context) (err error) {
 	if record.Written > 0 && o.isEmpty() {
 		return fmt.Errorf("%w: %s is empty, although it had notes: is its disk mounted?", memory.ErrUnavailable, o.m.Workspace())
 	}
-	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, record.Epoch, []int64{record.Written, record.Before}, leaseTime)
+	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, record.Epoch, record.Written, leaseTime)
 	o.fenced.Store(errors.Is(err, pgstore.ErrFenced))
 	if o.fenced.Load() {
 		return fmt.Errorf("%w: %w; this folder stays as it is, and kioku cluster adopt %s FOLDER takes the agent back", memory.ErrUnreachable, err, o.m.Agent())
@@ -356,10 +355,9 @@ func ownerRecord(dir, agent, workspace string) string {
 
 // owning is what a folder had when it was last that of an agent. Without it a folder is not known to have what was written.
 type owning struct {
-	// Epoch of the owner, and Written, or Before, is the generation of its last commit.
+	// Epoch of the owner, and Written is the generation of its last commit, or of the one before if that has failed.
 	Epoch   int64 `json:"epoch"`
 	Written int64 `json:"written"`
-	Before  int64 `json:"before"`
 	// Sent is the last vector that the store has.
 	Sent int64 `json:"sent"`
 }

@@ -88,6 +88,12 @@ func TestFaults(t *testing.T) {
 			f.untilWritten()
 			f.db.Start(primary)
 		}},
+		{"Patroni of the primary is killed", func(f *faults) {
+			primary := f.db.Primary()
+			f.db.KillPatroni(primary)
+			f.sleep(pgtest.TTL + 15*time.Second) // there is another primary, and this one goes on
+			f.db.Start(primary)
+		}},
 		{"owner is killed", func(f *faults) {
 			f.owner.dies()
 			f.sleep(3 * time.Second)

@@ -103,7 +103,10 @@ func (c *Cluster) start(at string, settings []string) {
 	client, peer := "http://"+at+":"+freePort(c.t), "http://127.0.0.1:"+freePort(c.t)
 	etcd := c.run("etcd", "", filepath.Join(c.bin, "etcd"), "--name", "etcd", "--data-dir", filepath.Join(c.Dir, "etcd"), "--unsafe-no-fsync", "--listen-client-urls", client,
 		"--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "etcd="+peer)
-	c.t.Cleanup(func() { end(etcd) })
+	c.t.Cleanup(func() {
+		signal(etcd.Process.Pid, syscall.SIGKILL) // with its child: the program is a script
+		_ = etcd.Wait()
+	})
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		trust := []string{"local all all trust", "host all all all trust", "host replication all all trust"}
@@ -165,12 +168,6 @@ func (c *Cluster) run(name, space, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// end kills a program.
-func end(cmd *exec.Cmd) {
-	signal(cmd.Process.Pid, syscall.SIGKILL)
-	_ = cmd.Wait() // it was killed
-}
-
 // Start starts Patroni of a node, which starts PostgreSQL.
 func (c *Cluster) Start(i int) {
 	c.t.Helper()
@@ -181,11 +178,19 @@ func (c *Cluster) Start(i int) {
 
 // Kill kills PostgreSQL of a node with all its processes, and before it Patroni, if that is to go too.
 func (c *Cluster) Kill(i int, patroni bool) {
-	if n := &c.nodes[i]; patroni && n.patroni != nil {
-		end(n.patroni)
-		n.patroni = nil
+	if patroni {
+		c.KillPatroni(i)
 	}
 	c.signal(i, syscall.SIGKILL)
+}
+
+// KillPatroni kills only Patroni of a node. PostgreSQL goes on as what it is, also if another node becomes the primary.
+func (c *Cluster) KillPatroni(i int) {
+	if n := &c.nodes[i]; n.patroni != nil {
+		_ = n.patroni.Process.Kill()
+		_ = n.patroni.Wait() // it was killed
+		n.patroni = nil
+	}
 }
 
 // Pause stops all processes of a node, as if the machine stood still.

@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients test-cluster cluster soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-growth bench-models keystroke demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients test-cluster cluster faults soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-growth bench-models keystroke demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -174,7 +174,12 @@ test-clients:
 
 ## cluster: three PostgreSQL nodes with Patroni and three of Kioku show what happens when some of them are lost; ends by itself
 cluster:
-	@.ci/postgres $(GO) test -tags "$(TAGS)" -count 1 -timeout 10m $(QUICK) -run TestDemoOfSixMachines -v ./cmd/kioku
+	@.ci/postgres $(GO) test -tags '$(TAGS)' -count 1 -timeout 10m $(QUICK) -run TestDemoOfSixMachines -v ./cmd/kioku
+
+## faults: that three PostgreSQL nodes with Patroni and three of Kioku lose nothing whatever fails, with CHURN of edits at the end, and a table
+CHURN ?= 10m
+faults:
+	@KIOKU_CHURN='$(CHURN)' .ci/postgres $(GO) test -tags '$(TAGS)' -count 1 -timeout 25m $(QUICK) -run TestFaults -v ./cmd/kioku
 
 ## test-cluster: what several nodes share by PostgreSQL, whose programs are in the folder KIOKU_POSTGRES; .ci/postgres installs them
 test-cluster:

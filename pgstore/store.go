@@ -103,8 +103,9 @@ func openShard(ctx context.Context, address string, opt Options) (*shard, error)
 	if opt.Dial != nil {
 		c.DialFunc = opt.Dial
 	}
-	if len(c.Fallbacks) > 0 && c.ValidateConnect == nil {
-		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	if c.ValidateConnect == nil && slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port }) {
+		c.ValidateConnect = isPrimary
+		conf.BeforeAcquire = func(ctx context.Context, conn *pgx.Conn) bool { return isPrimary(ctx, conn.PgConn()) == nil }
 	}
 	sh := &shard{name: fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)}
 	var migrated atomic.Bool
@@ -121,6 +122,18 @@ func openShard(ctx context.Context, address string, opt Options) (*shard, error)
 		return nil, fmt.Errorf("%s: %w", sh.name, err)
 	}
 	return sh, nil
+}
+
+// isPrimary returns an error for a standby, and for a former primary that has not heard that it is none, but whose synchronous standbys have left it
+// for another one.
+func isPrimary(ctx context.Context, conn *pgconn.PgConn) error {
+	r := conn.ExecParams(ctx, `SELECT NOT pg_is_in_recovery() AND (names = '' OR EXISTS (SELECT FROM pg_stat_replication WHERE names = '*'
+		OR strpos(names, application_name) > 0)) FROM current_setting('synchronous_standby_names') AS names`,
+		nil, nil, nil, nil).Read()
+	if r.Err == nil && string(r.Rows[0][0]) != "t" {
+		return errors.New("it takes no writes")
+	}
+	return r.Err
 }
 
 // neverCancel has a connection that is given up send no request to cancel: a commit that waits for its standbys would be seen by others, although

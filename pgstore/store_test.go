@@ -394,3 +394,39 @@ func TestCommitIsSeenOnceItIsKept(t *testing.T) {
 		}
 	}
 }
+
+// A primary whose synchronous standbys have left it is asked no more: they follow another one.
+func TestFormerPrimaryIsNotAsked(t *testing.T) {
+	t.Parallel()
+	if server == nil {
+		t.Skip("needs PostgreSQL: .ci/postgres installs it, and KIOKU_POSTGRES names its bin folder")
+	}
+	old, next := pgtest.New(t), pgtest.New(t)
+	old.Database("either")
+	other, err := pgstore.Open(t.Context(), []string{next.Database("either")}, pgstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Agents(t.Context()); err != nil { // it has the tables
+		t.Fatal(err)
+	}
+	s, err := pgstore.Open(t.Context(), []string{fmt.Sprintf("postgres:///either?host=%s,%s&user=either_node", old.Dir, next.Dir)}, pgstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Own(t.Context(), "nova", "a", 0, time.Minute, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Agent(t.Context(), "nova"); err != nil {
+		t.Fatal(err)
+	}
+	old.Exec("postgres", "postgres", "ALTER SYSTEM SET synchronous_standby_names = '2 (node1,node2)'", "SELECT pg_reload_conf()")
+	for err == nil { // until all processes have the setting
+		_, err = s.Agent(t.Context(), "nova")
+	}
+	if !errors.Is(err, memory.ErrNoAgent) { // of the other one, which has no agents
+		t.Error(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -281,7 +282,8 @@ func (c *Cluster) Logs() string {
 // Address is that of a database of the primary, whichever node it is, for a user.
 func (c *Cluster) Address(user, database string) string {
 	var hosts []string
-	for _, n := range c.nodes {
+	first := max(0, c.Primary()) // which a client that connects again asks first, also if it is no longer the primary
+	for _, n := range slices.Concat(c.nodes[first:], c.nodes[:first]) {
 		hosts = append(hosts, n.clients+":"+n.port)
 	}
 	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", user, strings.Join(hosts, ","), database)

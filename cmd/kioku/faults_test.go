@@ -387,15 +387,15 @@ func (f *faults) compares() {
 		fresh := newSandbox(f, nil)
 		testkit.Must(f, copyMarkdown(fresh.workspace, f.folder))
 		fresh.must("index", "--no-daemon")
-		want := f.dump(fresh.state, fresh.workspace)
+		want := f.dump(fresh.own())
 		clear(differ)
 		for _, m := range f.machines {
 			m.ask("search", "lamp") // it follows
-			folder := filepath.Join(m.state, "cluster", "main")
+			state := filepath.Join(m.state, "cluster", "main.state")
 			if m == f.owner {
-				folder = f.folder
+				state = kioku.StateOf(f.Context(), m.state, "main", f.folder)
 			}
-			if got := f.dump(m.state, folder); got != want {
+			if got := f.dump(state); got != want {
 				differ[m] = firstDifference(want, got)
 			}
 		}
@@ -411,11 +411,14 @@ func (f *faults) compares() {
 	}
 }
 
-// dump returns all that is in the index of a folder.
-func (f *faults) dump(state, folder string) string {
+// dump returns all that is in the index in a state folder.
+func (f *faults) dump(state string) string {
 	f.Helper()
-	at := filepath.Join(f.TempDir(), "index.sqlite")
-	storetest.Copy(f, filepath.Join(kioku.StateOf(f.Context(), state, "main", folder), "memory", "main.sqlite"), at)
+	index, at := filepath.Join(state, "memory", "main.sqlite"), filepath.Join(f.TempDir(), "index.sqlite")
+	if _, err := os.Stat(index); err != nil {
+		return "no index yet"
+	}
+	storetest.Copy(f, index, at)
 	return storetest.Dump(f, at)
 }
 

@@ -489,3 +489,23 @@ func TestClusterFencedOwnerTellsSo(t *testing.T) {
 		t.Errorf("fenced %v: %d hits, %v, %v", o.fenced.Load(), len(got.Hits), got.Degraded, err)
 	}
 }
+
+// What an operation has written is in the store when it is acknowledged, also among much else that was not there yet.
+func TestClusterSendsMuchInParts(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("parts")
+	a := testNode(t, address, "a")
+	o := testOwner(t, a, "main", example)
+	for i := range 4 {
+		if err := os.WriteFile(filepath.Join(o.Workspace(), fmt.Sprintf("A%d.md", i)), []byte(strings.Repeat("The weir is old.\n", pushBytes/20)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := o.Update(t.Context(), memory.Update{OldText: "# Long-term memory", NewText: "# What lasts"}); err != nil {
+		t.Fatal(err)
+	}
+	files := storeFiles(t, a, "main")
+	if !strings.Contains(files["MEMORY.md"], "# What lasts") || files["A3.md"] == "" {
+		t.Errorf("%q", files["MEMORY.md"])
+	}
+}

@@ -186,7 +186,13 @@ func (o *owned) change(ctx context.Context, f func(ctx context.Context) (paths [
 		return err
 	}
 	defer o.lock.release()
-	return o.commit(ctx, f)
+	o.rest = false
+	err := o.commit(ctx, f)
+	for err == nil && o.rest { // it may be among what is not there yet
+		o.rest = false
+		err = o.commit(ctx, func(context.Context) ([]string, error) { return nil, nil })
+	}
+	return err
 }
 
 // commit is change for who holds the lock.

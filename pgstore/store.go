@@ -106,7 +106,9 @@ func openShard(ctx context.Context, address string, opt Options) (*shard, error)
 	}
 	if c.ValidateConnect == nil && slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port }) {
 		c.ValidateConnect = isPrimary
-		conf.PrepareConn = func(ctx context.Context, conn *pgx.Conn) (bool, error) { return isPrimary(ctx, conn.PgConn()) == nil, nil }
+		conf.PrepareConn = func(ctx context.Context, conn *pgx.Conn) (bool, error) {
+			return isPrimary(ctx, conn.PgConn()) == nil, nil
+		}
 	}
 	sh := &shard{name: fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)}
 	var migrated atomic.Bool

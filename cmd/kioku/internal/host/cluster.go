@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"kioku"
 	"log/slog"
 	"maps"
 	"net"
@@ -22,6 +21,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/memory"
@@ -56,17 +56,15 @@ const stateOf = ".state"
 type cluster struct {
 	store *pgstore.Store
 	node  pgstore.Node
-	dir   string // of the mirrors
-	// records is the folder that says which folders were agents'.
-	records string
-	open    func(ctx context.Context, agent, workspace string) (*Memory, error)
-	dial    func(target, token string) (*client.Client, error)
-	now     func() time.Time
-	log     *slog.Logger
+	dir   string // of the mirrors, and of the records of the folders that were agents'
+	open  func(ctx context.Context, agent, workspace string) (*Memory, error)
+	dial  func(target, token string) (*client.Client, error)
+	now   func() time.Time
+	log   *slog.Logger
 
 	ctx  context.Context // of what goes on in the background
 	stop func()
-	busy sync.WaitGroup // replicas that are being opened
+	busy sync.WaitGroup // what goes on there
 
 	mu       sync.Mutex
 	owned    map[string]*owned
@@ -132,7 +130,7 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 
 // newCluster returns a node of a cluster, which keeps its mirrors in dir.
 func newCluster(store *pgstore.Store, node pgstore.Node, dir string, now func() time.Time, log *slog.Logger) *cluster {
-	c := &cluster{store: store, node: node, dir: dir, records: dir, now: now, log: log, owned: map[string]*owned{}, replicas: map[string]*replica{}, peers: map[string]peer{}}
+	c := &cluster{store: store, node: node, dir: dir, now: now, log: log, owned: map[string]*owned{}, replicas: map[string]*replica{}, peers: map[string]peer{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }

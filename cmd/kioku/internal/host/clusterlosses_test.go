@@ -3,9 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"kioku/client"
-	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/render"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +16,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"kioku"
+	"kioku/client"
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/pgstore/pgtest"

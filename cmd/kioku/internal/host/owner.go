@@ -2,26 +2,17 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"kioku"
 	"kioku/indexer"
-	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/server"
-	"kioku/vectors"
 )
 
 // owned is an agent whose folder this host has.
@@ -68,13 +59,6 @@ func (o *owned) Search(ctx context.Context, q memory.Query) (memory.Answer, erro
 	a, err := o.Memory.Search(ctx, q)
 	o.mark(&a)
 	return a, err
-}
-
-// stampedSum is the hash of a file that was read with a size and time.
-type stampedSum struct {
-	size     int64
-	modified time.Time
-	sum      [sha256.Size]byte
 }
 
 // run keeps this node the owner, and the store in step with the folder.
@@ -203,7 +187,7 @@ func (o *owned) commit(ctx context.Context, f func(ctx context.Context) (paths [
 	if err := o.own(ctx); err != nil {
 		return err
 	}
-	epoch, file := o.epoch.Load(), ownerRecord(o.c.records, o.m.Agent(), o.m.Workspace())
+	epoch, file := o.epoch.Load(), ownerRecord(o.c.dir, o.m.Agent(), o.m.Workspace())
 	record, err := readRecord(file)
 	if err != nil {
 		return err
@@ -308,191 +292,6 @@ func (o *owned) push(ctx context.Context, paths []string) error {
 		}
 	}
 }
-
-// own makes this folder the one of the agent, if it is not.
-func (o *owned) own(ctx context.Context) (err error) {
-	if o.epoch.Load() != 0 {
-		return nil
-	}
-	owner, file := ownerOf(o.c.node.Name, o.m.Workspace()), ownerRecord(o.c.records, o.m.Agent(), o.m.Workspace())
-	record, err := readRecord(file)
-	if err != nil {
-		return err
-	}
-	if record.Written > 0 && o.isEmpty() {
-		return fmt.Errorf("%w: %s is empty, although it had notes: is its disk mounted?", memory.ErrUnavailable, o.m.Workspace())
-	}
-	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, record.Epoch, record.Written, leaseTime)
-	o.fenced.Store(errors.Is(err, pgstore.ErrFenced))
-	if o.fenced.Load() {
-		return fmt.Errorf("%w: %w; this folder stays as it is, and kioku cluster adopt %s FOLDER takes the agent back", memory.ErrUnreachable, err, o.m.Agent())
-	}
-	if err == nil {
-		record.Epoch = epoch
-		err = record.save(file)
-	}
-	if err == nil {
-		o.epoch.Store(epoch)
-	}
-	return err
-}
-
-// isEmpty reports whether the folder has nothing that a cluster shares.
-func (o *owned) isEmpty() bool {
-	root, err := os.OpenRoot(o.m.Workspace())
-	if err != nil {
-		return true
-	}
-	defer root.Close()
-	all, err := sharedFiles(root)
-	return err == nil && len(all) == 0
-}
-
-// ownerOf names the owner of an agent: a folder of a node.
-func ownerOf(node, workspace string) string {
-	sum := sha256.Sum256([]byte(workspace))
-	return node + "/" + hex.EncodeToString(sum[:4])
-}
-
-// ownerRecord is the file that says what a folder had of an agent when it was last its owner's.
-func ownerRecord(dir, agent, workspace string) string {
-	return filepath.Join(dir, "owner-"+agent+"-"+filepath.Base(ownerOf("", workspace))+".epoch")
-}
-
-// owning is what a folder had when it was last that of an agent. Without it a folder is not known to have what was written.
-type owning struct {
-	// Epoch of the owner, and Written is the generation of its last commit, or of the one before if that has failed.
-	Epoch   int64 `json:"epoch"`
-	Written int64 `json:"written"`
-	// Sent is the last vector that the store has.
-	Sent int64 `json:"sent"`
-}
-
-// readRecord reads it; none is that of a folder which was never an agent's.
-func readRecord(file string) (o owning, err error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return o, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &o)
-	}
-	return o, err
-}
-
-// save writes it so that it survives a loss of power.
-func (o owning) save(file string) error {
-	text, err := json.Marshal(o)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(file), 0o700)
-	}
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return files.Write(root, filepath.Base(file), text, 0o600)
-}
-
-// pushFiles puts those files of the folder into a commit that the store lacks: some, or all.
-func (o *owned) pushFiles(ctx context.Context, c *pgstore.Change, some, added []string) error {
-	root, err := os.OpenRoot(o.m.Workspace())
-	if err != nil {
-		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
-	}
-	defer root.Close()
-	if some != nil {
-		some = append(some, added...)
-	}
-	stored, err := c.Sums(ctx, some)
-	if err != nil {
-		return err
-	}
-	found := map[string]fs.FileInfo{}
-	if some == nil {
-		found, err = sharedFiles(root)
-	} else {
-		for _, p := range some {
-			info, failed := root.Stat(filepath.FromSlash(p))
-			if failed == nil && isShared(p) {
-				found[p] = info
-			}
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
-	}
-	var put []pgstore.File
-	bytes := 0
-	for _, p := range slices.Sorted(maps.Keys(found)) {
-		info, known := found[p], o.sums[p]
-		if some == nil && known.size == info.Size() && known.modified.Equal(info.ModTime()) && known.sum == stored[p] {
-			continue
-		}
-		data, err := root.ReadFile(filepath.FromSlash(p))
-		if err != nil {
-			continue // it went, or cannot be read now: the next push looks again
-		}
-		o.sums[p] = stampedSum{info.Size(), info.ModTime(), sha256.Sum256(data)}
-		if o.sums[p].sum == stored[p] {
-			continue
-		}
-		put = append(put, pgstore.File{Path: p, ModTime: info.ModTime(), Data: append([]byte{}, data...)})
-		if bytes += len(data); bytes > pushBytes { // others have their turn
-			o.rest = true
-			return c.Put(ctx, put...)
-		}
-	}
-	for p := range stored {
-		if found[p] == nil && o.isGone(ctx, root, p) {
-			put = append(put, pgstore.File{Path: p, ModTime: o.c.now()})
-		}
-	}
-	return c.Put(ctx, put...)
-}
-
-// isGone reports whether a file that cannot be read was removed. A folder may be away for a while, which the index notices: it keeps its files.
-func (o *owned) isGone(ctx context.Context, root *os.Root, p string) bool {
-	if _, err := root.Stat(filepath.FromSlash(p)); !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	_, err := o.m.Chunks(ctx, p)
-	left, unread := fs.ReadDir(root.FS(), ".")
-	return errors.Is(err, memory.ErrNotFound) && unread == nil && len(left) > 0
-}
-
-// pushVectors puts the vectors into a commit that were paid for since the last one that was sent. If the file has no such one any more, it is another
-// file, and all of it is sent.
-func (o *owned) pushVectors(ctx context.Context, c *pgstore.Change, last int64) (sent int64, err error) {
-	sent = last
-	var list []pgstore.Vector
-	known := last == 0
-	err = o.m.VectorRows(ctx, max(last-1, 0), func(r vectors.Row) error {
-		if !known && r.ID != last {
-			return errOtherVectors
-		}
-		if known = true; r.ID == last {
-			return nil
-		}
-		space, err := json.Marshal(spaceJSON(r.Space))
-		list = append(list, pgstore.Vector{Space: string(space), Kind: string(r.Kind), SHA256: slices.Clone(r.Hash[:]), Vector: slices.Clone(r.Vector)})
-		if sent = r.ID; err == nil && len(list) == vectorsAtOnce {
-			err = c.PutVectors(ctx, list)
-			list = nil
-		}
-		return err
-	})
-	if errors.Is(err, errOtherVectors) || err == nil && !known {
-		return o.pushVectors(ctx, c, 0)
-	}
-	return sent, errors.Join(err, c.PutVectors(ctx, list))
-}
-
-// errOtherVectors ends the reading of a file that is not the one that was sent before.
-var errOtherVectors = errors.New("other vectors")
 
 // writing commits a change of the folder by one of its operations.
 func writing[T any](ctx context.Context, o *owned, f func(ctx context.Context) (T, error)) (out T, err error) {

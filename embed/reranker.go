@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"kioku/embed/local"
@@ -162,8 +163,20 @@ const rerankGroup = 5
 // crossEncoder is a model in a folder, computed by this process.
 type crossEncoder struct {
 	model *local.Model
-	// read makes the model ready; a call after the first does nothing.
-	read func() error
+	// loaded is closed once the model was read; the first call begins that.
+	loaded func() <-chan struct{}
+}
+
+// newCrossEncoder returns a crossEncoder of model, which read makes ready. Reading goes on after the call that began it has ended.
+func newCrossEncoder(model *local.Model, read func() error) crossEncoder {
+	return crossEncoder{model, sync.OnceValue(func() <-chan struct{} {
+		done := make(chan struct{})
+		go func() {
+			_ = read() // each text has the same error
+			close(done)
+		}()
+		return done
+	})}
 }
 
 // openCrossEncoder opens the model of the provider "local", which is read when it is first needed: most commands never search.
@@ -181,27 +194,19 @@ func openCrossEncoder(cfg RerankConfig) scorer {
 	if info := m.Info(); info.Kind != local.CrossEncoder {
 		return unusableFor(errors.Join(fmt.Errorf("%s is an embedding model, not a cross-encoder: set rerank.model to one", info.Dir), m.Close()))
 	}
-	return crossEncoder{m, m.Load}
-}
-
-// load reads the model unless that was done before. It goes on after ctx has ended, which is ErrLoading.
-func (m crossEncoder) load(ctx context.Context) error {
-	loaded := make(chan error, 1)
-	go func() { loaded <- m.read() }()
-	select {
-	case err := <-loaded:
-		return err
-	case <-ctx.Done():
-		return ErrLoading
-	}
+	return newCrossEncoder(m, m.Load)
 }
 
 // score implements scorer. The first passages are scored first, a few at a time, so that they are reached if the time is short.
 func (m crossEncoder) score(ctx context.Context, query string, passages []string) ([]float64, error) {
-	if err := m.load(ctx); errors.Is(err, ErrLoading) {
-		return nil, err
-	} else if err != nil {
-		return nil, modelhttp.Errorf(modelhttp.Misconfigured, "rerank: %w", err)
+	select {
+	case <-m.loaded():
+	case <-ctx.Done():
+		select {
+		case <-m.loaded(): // its time is over, but not because of this
+		default:
+			return nil, ErrLoading
+		}
 	}
 	var all []float64
 	for group := range slices.Chunk(passages, rerankGroup) {

@@ -23,7 +23,7 @@ func TestRerankWaitsForALoadOnlyInItsTime(t *testing.T) {
 		loaded := make(chan struct{})
 		time.AfterFunc(4*time.Second, func() { close(loaded) })
 		read := func() error { <-loaded; return nil }
-		r := &Reranker{now: time.Now, circuit: newBreaker(time.Now, minFailures), scorer: crossEncoder{model, read}}
+		r := &Reranker{now: time.Now, circuit: newBreaker(time.Now, minFailures), scorer: newCrossEncoder(model, read)}
 		for range 2 * minFailures {
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -43,6 +43,13 @@ func TestRerankWaitsForALoadOnlyInItsTime(t *testing.T) {
 		}
 		if scores, err := r.Score(t.Context(), "q", []string{"a", "b"}); err != nil || len(scores) != 2 { // waits for the rest
 			t.Errorf("%v, %v", scores, err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 50 {
+			if _, err := r.scorer.score(ended, "q", []string{"a"}); errors.Is(err, ErrLoading) {
+				t.Fatal("a loaded model is said to be loading when the time is over")
+			}
 		}
 	})
 }

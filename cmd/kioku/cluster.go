@@ -197,7 +197,7 @@ func (a *app) clusterAdoptCmd() *cobra.Command {
 		Example: "  kioku cluster adopt nova ~/nova",
 	}
 	cmd.RunE = a.intoFolder("and this machine its owner; kioku serve with --agent %s=%s and the same --state goes on", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
-		return host.Adopt(ctx, s, conf, agent, dir, force)
+		return host.Adopt(ctx, s, conf, agent, dir, force, a.log(slog.LevelWarn))
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner that is still there, too")
 	return cmd

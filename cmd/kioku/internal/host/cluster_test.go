@@ -299,16 +299,19 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "Acknowledged before the owner was lost.", Key: "k1"}); err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "adopted")
-	if err := adopt(t.Context(), c.store, "main", dir, c.node.Name, c.dir, false); !errors.Is(err, pgstore.ErrFenced) {
+	m := testMemory(t, "main", t.TempDir(), t.TempDir(), true)
+	dir := m.Workspace()
+	if err := adopt(t.Context(), c.store, m, c.node.Name, c.dir, false); !errors.Is(err, pgstore.ErrFenced) {
 		t.Fatalf("adopted from an owner that is there: %v", err)
 	}
-	if err := adopt(t.Context(), c.store, "main", dir, c.node.Name, c.dir, true); err != nil {
+	if err := adopt(t.Context(), c.store, m, c.node.Name, c.dir, true); err != nil {
 		t.Fatal(err)
 	}
-	m := testMemory(t, "main", dir, t.TempDir(), false)
 	if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
+	}
+	if st, err := m.Status(t.Context()); err != nil || st.Embedded != st.Index.Chunks || st.Embedded == 0 {
+		t.Errorf("vectors of %d of %d passages came along, %v", st.Embedded, st.Index.Chunks, err)
 	}
 	c.share(m)
 	second := c.owned["main"]
@@ -570,15 +573,15 @@ func TestClusterAdoptsAllOrNothing(t *testing.T) {
 	for n := 0; ; n++ {
 		wire := &wire{}
 		wire.Break(n)
-		b, dir := testNodeIn(t, address, fmt.Sprint("b", n), t.TempDir(), wire.dial), filepath.Join(t.TempDir(), "adopted")
-		err := adopt(t.Context(), b.store, "main", dir, b.node.Name, b.dir, true)
+		b, m := testNodeIn(t, address, fmt.Sprint("b", n), t.TempDir(), wire.dial), testMemory(t, "main", t.TempDir(), t.TempDir(), true)
+		err := adopt(t.Context(), b.store, m, b.node.Name, b.dir, true)
 		st, unknown := a.store.Agent(t.Context(), "main")
 		if unknown != nil {
 			t.Fatal(unknown)
 		}
 		switch mine := strings.HasPrefix(st.Owner, b.node.Name+"/"); {
 		case mine:
-			sameFiles(t, o.Workspace(), dir)
+			sameFiles(t, o.Workspace(), m.Workspace())
 		case err == nil:
 			t.Errorf("step %d: adopted by %q", n, st.Owner)
 		}

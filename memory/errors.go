@@ -47,6 +47,8 @@ var (
 	ErrUnreachable = errors.New("memory service is unavailable")
 	// ErrOwnerAway is ErrUnreachable of the machine of a cluster that has the folder of an agent, which only it can do something with.
 	ErrOwnerAway = fmt.Errorf("%w: owner_away", ErrUnreachable)
+	// ErrStoreAway is ErrUnreachable of the databases of a cluster.
+	ErrStoreAway = fmt.Errorf("%w: store_away", ErrUnreachable)
 )
 
 // ErrorDomain is the domain of the names that [Reason] gives, as google.rpc.ErrorInfo has it.
@@ -60,7 +62,7 @@ var reasons = []struct {
 	{"LOCKED", ErrLocked}, {"NEWER_SCHEMA", ErrNewerSchema}, {"FOREIGN_FILE", ErrForeignFile},
 	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
 	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"NO_SPACE", ErrNoSpace}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
-	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"NO_HISTORY", ErrNoHistory}, {"NO_VERSION", ErrNoVersion}, {"OWNER_AWAY", ErrOwnerAway}, {"UNREACHABLE", ErrUnreachable},
+	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"NO_HISTORY", ErrNoHistory}, {"NO_VERSION", ErrNoVersion}, {"OWNER_AWAY", ErrOwnerAway}, {"STORE_AWAY", ErrStoreAway}, {"UNREACHABLE", ErrUnreachable},
 	{"DERIVE_OFF", ErrDeriveOff}, {"NO_UNIT", ErrNoUnit},
 }
 

@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"kioku/memory"
 )
 
 // Reading is what has changed of an agent since a generation, in one state of the database.
@@ -120,16 +123,22 @@ func (sh *shard) listen(ctx context.Context, changed func(agent string)) error {
 type Node struct {
 	// Name of the node, Address and Secret by which others reach it, and Version of its program.
 	Name, Address, Secret, Version string
+	// Open is the number of agents whose memory it has open, and Slabs the bytes of their vectors in its memory.
+	Open  int
+	Slabs int64
 	// Seen is how long ago it was seen, by the clock of the database.
 	Seen time.Duration
 }
 
-// Join says that a node is there, and how to reach it. It is to be called again now and then. Nodes that were not heard of for a day are forgotten.
+// nodeAge is how long a node is remembered that nobody has heard of.
+const nodeAge = 24 * time.Hour
+
+// Join says that a node is there, and how to reach it. It is to be called again now and then.
 func (s *Store) Join(ctx context.Context, n Node) error {
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
-	_, err := s.shards[0].pool.Exec(ctx, `WITH gone AS (DELETE FROM kioku.nodes WHERE seen < now() - interval '1 day' AND node <> $1) INSERT INTO kioku.nodes (node, address, secret, version) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (node) DO UPDATE SET address = $2, secret = $3, version = $4, seen = now()`, n.Name, n.Address, n.Secret, n.Version)
+	_, err := s.shards[0].pool.Exec(ctx, `WITH gone AS (DELETE FROM kioku.nodes WHERE seen < now() - $7::interval AND node <> $1) INSERT INTO kioku.nodes (node, address, secret, version, open, slabs) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (node) DO UPDATE SET address = $2, secret = $3, version = $4, open = $5, slabs = $6, seen = now()`, n.Name, n.Address, n.Secret, n.Version, n.Open, n.Slabs, nodeAge)
 	return away(err)
 }
 
@@ -141,7 +150,8 @@ func (s *Store) Leave(ctx context.Context, node string) error {
 	return away(err)
 }
 
-// Drain takes the agents of an owner, or of all owners NODE/... of a node, whose folders do not become theirs again, and returns how many they were.
+// Drain takes the agents of an owner, or of all owners NODE/... of a node, whose folders do not become theirs again, and returns how many they were. The
+// error is memory.ErrNotFound for a node that nobody knows.
 func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) {
 	for _, sh := range s.shards {
 		tag, err := sh.pool.Exec(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, generation = generation + 1, written = generation + 1, owner = '', lease = '-infinity' WHERE owner = $1 OR split_part(owner, '/', 1) = $1", node)
@@ -150,19 +160,26 @@ func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) 
 		}
 		agents += int(tag.RowsAffected())
 	}
-	return agents, nil
+	if agents > 0 {
+		return agents, nil
+	}
+	nodes, err := s.Nodes(ctx, nodeAge)
+	if err == nil && !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == node }) {
+		err = fmt.Errorf("%w: the cluster has no node %q, and no agent of one", memory.ErrNotFound, node)
+	}
+	return 0, err
 }
 
 // Nodes returns the nodes that were seen within a time.
 func (s *Store) Nodes(ctx context.Context, within time.Duration) (all []Node, err error) {
 	ctx, done := context.WithTimeout(ctx, callTimeout)
 	defer done()
-	rows, err := s.shards[0].pool.Query(ctx, "SELECT node, address, secret, version, now() - seen FROM kioku.nodes WHERE seen > now() - $1::interval ORDER BY node", within)
+	rows, err := s.shards[0].pool.Query(ctx, "SELECT node, address, secret, version, open, slabs, now() - seen FROM kioku.nodes WHERE seen > now() - $1::interval ORDER BY node", within)
 	if err != nil {
 		return nil, away(err)
 	}
 	var n Node
-	_, err = pgx.ForEachRow(rows, []any{&n.Name, &n.Address, &n.Secret, &n.Version, &n.Seen}, func() error { all = append(all, n); return nil })
+	_, err = pgx.ForEachRow(rows, []any{&n.Name, &n.Address, &n.Secret, &n.Version, &n.Open, &n.Slabs, &n.Seen}, func() error { all = append(all, n); return nil })
 	return all, away(err)
 }
 

@@ -59,6 +59,8 @@ CREATE TABLE kioku.nodes (
   address text        NOT NULL, -- at which the others reach it
   secret  text        NOT NULL, -- which the others show it
   version text        NOT NULL,
+  open    integer     NOT NULL DEFAULT 0, -- agents whose memory it has open
+  slabs   bigint      NOT NULL DEFAULT 0, -- bytes of their vectors in its memory
   started timestamptz NOT NULL DEFAULT now(),
   seen    timestamptz NOT NULL DEFAULT now()
 );

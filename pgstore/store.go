@@ -182,15 +182,22 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	})
 }
 
-// Reach returns an error if a database cannot be used now: memory.ErrUnreachable if it may be later.
+// Reach returns an error if a database cannot be used now: memory.ErrStoreAway if it may be later, and *memory.InputError if it will not be with the
+// role, password or database of its address.
 func (s *Store) Reach(ctx context.Context) error {
 	for _, sh := range s.shards {
 		if err := sh.pool.Ping(ctx); err != nil {
+			if pg, said := errors.AsType[*pgconn.PgError](err); said && slices.Contains(refusals, pg.Code[:2]) {
+				return &memory.InputError{Field: "store", Problem: fmt.Sprintf("%s refuses: %s", sh.name, pg.Message)}
+			}
 			return fmt.Errorf("%s: %w", sh.name, away(err))
 		}
 	}
 	return nil
 }
+
+// refusals are the classes of errors about a role, its rights, and a database that is missing.
+var refusals = []string{"28", "3D", "42"}
 
 // Close ends all connections.
 func (s *Store) Close() {
@@ -345,7 +352,7 @@ func (s *Store) inAgent(ctx context.Context, agent string, opt pgx.TxOptions, f 
 // snapshot is a transaction that reads one state.
 var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// away returns an error of the database as memory.ErrUnreachable if it says that the database cannot be reached or must be asked again.
+// away returns an error of the database as memory.ErrStoreAway if it says that the database cannot be reached or must be asked again.
 func away(err error) error {
 	if err == nil || errors.Is(err, memory.ErrUnreachable) {
 		return err
@@ -364,5 +371,5 @@ func away(err error) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("%w: PostgreSQL: %w", memory.ErrUnreachable, err)
+	return fmt.Errorf("%w: %w", memory.ErrStoreAway, err)
 }

@@ -102,6 +102,8 @@ var memoryStatuses = []struct {
 		message: memory.ErrNoSpace.Error() + ": its disk is full or a quota is reached; the note was not acknowledged, make room and send it again"},
 	{err: memory.ErrOwnerAway, code: codes.Unavailable, logged: true,
 		message: "owner_away: only the machine with the folder of the agent can do this, and it does not answer; kioku cluster status shows it, and kioku cluster adopt takes its agent"},
+	{err: memory.ErrStoreAway, code: codes.Unavailable, logged: true,
+		message: "store_away: the databases of the cluster do not answer, and nothing was acknowledged; try again later, kioku cluster doctor says more"},
 	{err: memory.ErrUnreachable, code: codes.Unavailable, logged: true},
 }
 

@@ -16,6 +16,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/host"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 )
 
 // clusterStatus is the output of kioku cluster status --json.
@@ -33,6 +34,9 @@ type clusterNode struct {
 	Version string `json:"version"`
 	// SeenMs is how long ago it was seen.
 	SeenMs int64 `json:"seen_ms"`
+	// Open is the number of agents whose memory it has open, and SlabBytes what their vectors take of its memory.
+	Open      int   `json:"open"`
+	SlabBytes int64 `json:"slab_bytes"`
 }
 
 // clusterAgent is an agent of the cluster.
@@ -77,6 +81,9 @@ func (a *app) withStore(ctx context.Context, f func(s *host.Store) error) error 
 		return err
 	}
 	defer s.Close()
+	if err := s.Reach(ctx); err != nil {
+		return err
+	}
 	return f(s)
 }
 
@@ -91,7 +98,7 @@ func (a *app) clusterStatusCmd() *cobra.Command {
 					return err
 				}
 				for _, n := range nodes {
-					st.Nodes = append(st.Nodes, clusterNode{n.Name, n.Address, n.Version, n.Seen.Milliseconds()})
+					st.Nodes = append(st.Nodes, clusterNode{n.Name, n.Address, n.Version, n.Seen.Milliseconds(), n.Open, n.Slabs})
 				}
 				agents, err := s.Agents(cmd.Context())
 				if err != nil {
@@ -107,6 +114,9 @@ func (a *app) clusterStatusCmd() *cobra.Command {
 					}
 					st.Agents = append(st.Agents, clusterAgent{g.Name, g.Shard, g.Generation, g.Owner, g.Owner != "" && !g.Leased, g.Waiting})
 				}
+				if cmd.Flags().Changed("agent") && len(st.Agents) == 0 {
+					return fmt.Errorf("%s: %w", conf.Agent, memory.ErrNoAgent)
+				}
 				return a.Write(st, st.tell)
 			})
 		},
@@ -115,7 +125,8 @@ func (a *app) clusterStatusCmd() *cobra.Command {
 
 func (st clusterStatus) tell(p *render.Page) {
 	for _, n := range st.Nodes {
-		p.Linef("node   %-28s %-22s %s, seen %s ago", n.Name, n.Address, n.Version, (time.Duration(n.SeenMs) * time.Millisecond).Round(time.Second))
+		p.Linef("node   %-28s %-22s %s, seen %s ago, %s open, %s of vectors in memory", n.Name, n.Address, n.Version,
+			(time.Duration(n.SeenMs) * time.Millisecond).Round(time.Second), render.Count(n.Open, "agent"), render.Size(n.SlabBytes))
 	}
 	turn := func(g clusterAgent) int {
 		if g.Away || g.Waiting > 0 {

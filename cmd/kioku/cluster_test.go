@@ -77,6 +77,15 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	if got := other("cluster", "doctor", "--set", store); !strings.Contains(got.stdout, "row-level security holds for the role: true") || !strings.Contains(got.stdout, "2 nodes, of version") {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
+	if got := other("cluster", "status", "--set", store); !strings.Contains(got.stdout, "1 agent open") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+	other("cluster", "status", "--agent", "nobody", "--set", store).wants(t, exitError, "nobody: ")
+	other("cluster", "drain", "nobody", "--set", store).wants(t, exitError, `no node "nobody"`)
+	gone := strings.Replace(store, "/two", "/gone", 1)
+	other("cluster", "doctor", "--set", gone).wants(t, exitUsage, `refuses: database "gone" does not exist`)
+	other("serve", "--state", t.TempDir(), "--set", gone).wants(t, exitUsage, `refuses: database "gone" does not exist`)
+	other("serve", "--state", second.state, "--set", store+",").wants(t, exitError, "is this node of the cluster")
 	folder.signal(syscall.SIGKILL)
 	folder.ends()
 	ask("append", "Said while the folder was away.").wants(t, exitOK)

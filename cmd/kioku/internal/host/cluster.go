@@ -24,6 +24,7 @@ import (
 	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
+	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/server"
@@ -56,9 +57,11 @@ const stateOf = ".state"
 type cluster struct {
 	store *pgstore.Store
 	node  pgstore.Node
-	dir   string // of the mirrors, and of the records of the folders that were agents'
+	dir   string   // of the mirrors, and of the records of the folders that were agents'
+	lock  *os.File // that this process is the node; nil if nobody else can be
 	open  func(ctx context.Context, agent, workspace string) (*Memory, error)
 	dial  func(target, token string) (*client.Client, error)
+	held  func() int64 // bytes of vectors in memory
 	now   func() time.Time
 	log   *slog.Logger
 
@@ -92,7 +95,7 @@ var nextShard = regexp.MustCompile(`\s*,\s*(postgres(?:ql)?://)`)
 
 // OpenStore opens the databases that the settings name.
 func OpenStore(ctx context.Context, conf *config.Config, log *slog.Logger) (*Store, error) {
-	return pgstore.Open(ctx, strings.Fields(nextShard.ReplaceAllString(conf.Store, " $1")), pgstore.Options{Log: log})
+	return pgstore.Open(ctx, strings.Fields(nextShard.ReplaceAllString(strings.TrimRight(conf.Store, ", "), " $1")), pgstore.Options{Log: log})
 }
 
 // joinCluster makes a daemon a node of the cluster that its settings name.
@@ -104,21 +107,26 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 	if err != nil {
 		return err
 	}
-	store, err := OpenStore(ctx, h.opt.Conf, h.opt.Log)
+	dir := filepath.Join(state, "cluster")
+	lock, err := lockNode(dir)
 	if err != nil {
 		return err
 	}
+	store, err := OpenStore(ctx, h.opt.Conf, h.opt.Log)
+	if err != nil {
+		return errors.Join(err, files.Unlock(lock))
+	}
 	reach, done := context.WithTimeout(ctx, startTime)
 	defer done()
-	if err := store.Reach(reach); errors.Is(err, memory.ErrUnreachable) {
+	if err := store.Reach(reach); errors.Is(err, memory.ErrStoreAway) {
 		h.opt.Log.Warn("the store does not answer; until it does, this node answers from what it has, and takes no notes", "err", err)
 	} else if err != nil {
 		store.Close()
-		return err
+		return errors.Join(err, files.Unlock(lock))
 	}
 	node := pgstore.Node{Name: nodeName(state), Address: h.opt.Conf.NodeAddress, Secret: rand.Text(), Version: h.opt.Version}
-	h.cluster = newCluster(store, node, filepath.Join(state, "cluster"), ClockOf(h.opt.Conf), h.opt.Log)
-	h.cluster.dial = h.opt.Dial
+	h.cluster = newCluster(store, node, dir, ClockOf(h.opt.Conf), h.opt.Log)
+	h.cluster.dial, h.cluster.held, h.cluster.lock = h.opt.Dial, s.engine.Vectors.Held, lock
 	h.cluster.open = func(ctx context.Context, agent, workspace string) (*Memory, error) {
 		return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true, workspace+stateOf)
 	}
@@ -128,9 +136,27 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 	return nil
 }
 
+// lockNode makes this process the only one that is the node with a folder of mirrors.
+func lockNode(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "node.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = files.TryLock(f); errors.Is(err, files.ErrHeld) {
+		err = fmt.Errorf("%w: another kioku serve keeps its state in %s, and is this node of the cluster; give this one a --state of its own, or let one serve all agents", memory.ErrLocked, filepath.Dir(dir))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // newCluster returns a node of a cluster, which keeps its mirrors in dir.
 func newCluster(store *pgstore.Store, node pgstore.Node, dir string, now func() time.Time, log *slog.Logger) *cluster {
-	c := &cluster{store: store, node: node, dir: dir, now: now, log: log, owned: map[string]*owned{}, replicas: map[string]*replica{}, peers: map[string]peer{}}
+	c := &cluster{store: store, node: node, dir: dir, held: func() int64 { return 0 }, now: now, log: log, owned: map[string]*owned{}, replicas: map[string]*replica{}, peers: map[string]peer{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -175,7 +201,7 @@ func (c *cluster) run(ctx context.Context) error {
 	group.Go(func() error {
 		for ctx.Err() == nil {
 			again := leaseTime / 3
-			if err := c.store.Join(ctx, c.node); err != nil && ctx.Err() == nil {
+			if err := c.store.Join(ctx, c.self()); err != nil && ctx.Err() == nil {
 				c.log.Warn("the store does not know this node", "err", err)
 				again = time.Second
 			}
@@ -186,6 +212,15 @@ func (c *cluster) run(ctx context.Context) error {
 		return ctx.Err()
 	})
 	return group.Wait()
+}
+
+// self returns what the others are told of this node.
+func (c *cluster) self() pgstore.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.node
+	n.Open, n.Slabs = len(c.owned)+len(c.replicas), c.held()
+	return n
 }
 
 // wait waits for a time, or until ctx ends.
@@ -403,4 +438,7 @@ func (c *cluster) close() {
 	defer done()
 	_ = c.store.Leave(ctx, c.node.Name) // else it is forgotten after a day
 	c.store.Close()
+	if c.lock != nil {
+		_ = files.Unlock(c.lock) // ends with the process
+	}
 }

@@ -24,7 +24,7 @@ func (l *look) ask(ctx context.Context, c *cluster, agent string) (a pgstore.Age
 	missed := l.missed
 	l.mu.Unlock()
 	if time.Since(missed) < lookAgain {
-		return a, fmt.Errorf("%w: the databases of the cluster do not answer", memory.ErrUnreachable)
+		return a, fmt.Errorf("%w: the databases of the cluster do not answer", memory.ErrStoreAway)
 	}
 	asking, done := context.WithTimeout(ctx, lookTime)
 	defer done()

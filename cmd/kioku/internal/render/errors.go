@@ -62,6 +62,8 @@ func Message(err error) string {
 	}
 	_, answered := errors.AsType[*op.Error](err)
 	switch {
+	case !answered && errors.Is(err, memory.ErrStoreAway):
+		return err.Error() + "; does PostgreSQL run where the setting store says?"
 	case !answered && errors.Is(err, memory.ErrUnreachable):
 		return err.Error() + "; the daemon ended or is starting: try again"
 	case answered && errors.Is(err, context.DeadlineExceeded):

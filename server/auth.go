@@ -49,7 +49,9 @@ func (s *Server) findToken(from origin, cred credential) (caller, credential, er
 		return c, cred, nil
 	}
 	if peer := sha256.Sum256([]byte(s.opt.PeerSecret)); s.opt.PeerSecret != "" && subtle.ConstantTimeCompare(cred.hash[:], peer[:]) == 1 {
-		return owner, cred, nil
+		node := owner
+		node.name = cmp.Or(from.onBehalf, "another machine")
+		return node, cred, nil
 	}
 	if wait := s.guesses.take(from.connection.machine(), time.Now()); wait > 0 {
 		return caller{}, credential{}, retryable(codes.ResourceExhausted,

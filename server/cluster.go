@@ -41,10 +41,11 @@ func (s *Server) forwardInCluster() op.Forward {
 			agent, can := in.(agentRequest).GetAgent(), slices.Contains(anywhere, a.Name)
 			if q, ok := in.(interface{ AsksDerived() bool }); ok && q.AsksDerived() { // which only the machine with the folder has
 				if conn, err := s.opt.Cluster.Elsewhere(ctx, agent, true); err == nil {
-					return conn, nil
+					return onBehalf(currentCall(ctx), conn), nil
 				}
 			}
-			return s.opt.Cluster.Elsewhere(ctx, agent, !can)
+			conn, err := s.opt.Cluster.Elsewhere(ctx, agent, !can)
+			return onBehalf(currentCall(ctx), conn), err
 		},
 		Failed: func(a op.About, err error) (here bool, failed error) {
 			e, said := errors.AsType[*op.Error](err)
@@ -55,6 +56,28 @@ func (s *Server) forwardInCluster() op.Forward {
 		},
 	}
 }
+
+// callerHeader is the header with the name of whom a machine of the cluster calls for.
+const callerHeader = "x-kioku-caller"
+
+// onBehalf returns what reaches another machine, which records the caller and the id of a request as this one does; nil for none.
+func onBehalf(c *call, conn http.RoundTripper) http.RoundTripper {
+	if conn == nil {
+		return nil
+	}
+	return tripper(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		r.Header.Set(callerHeader, c.caller.name)
+		r.Header.Set(requestIDHeader, c.requestID)
+		return conn.RoundTrip(r)
+	})
+}
+
+// tripper is a function that implements http.RoundTripper.
+type tripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (t tripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // clustered are the memories of a cluster, and those of this process.
 type clustered struct {

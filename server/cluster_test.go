@@ -61,3 +61,25 @@ func TestClusterKnowsWhatNeedsTheFolder(t *testing.T) {
 }
 
 func called(_ any, err error) error { return err }
+
+// calls are those that have ended.
+type calls chan server.CallRecord
+
+func (calls) CallBegun(string) {}
+
+func (c calls) CallEnded(r server.CallRecord) { c <- r }
+
+// The machine with the folder records a call of another one as that of who has asked there, by the id that this one has.
+func TestClusterRecordsWhoAsks(t *testing.T) {
+	t.Parallel()
+	memories, tokens := map[string]server.Memory{"ann": &fakeMemory{}}, openTokens(t, tokenLine("laptop", "tok-a", "[ann]", true))
+	here, there := make(calls, 1), make(calls, 1)
+	owner := onTCP(t, server.Options{Agents: memories, Tokens: tokens, PeerSecret: "of the owner", Observers: []server.Observer{there}})
+	node := onTCP(t, server.Options{Cluster: fakeCluster{memories, overHTTP{owner, "of the owner"}, nil}, Tokens: tokens, Observers: []server.Observer{here}})
+	if _, err := server.Notes.Tidy.Call(t.Context(), overHTTP{node, "tok-a"}, server.TidyNotes{OfAgent: server.OfAgent{Agent: "ann"}}); err != nil {
+		t.Fatal(err)
+	}
+	if at, of := <-there, <-here; at.Caller != "laptop" || at.RequestID == "" || at.RequestID != of.RequestID || at.Reached() != "ann" {
+		t.Errorf("%+v for %+v", at, of)
+	}
+}

@@ -64,7 +64,7 @@ func (l httpLog) Write(line []byte) (int, error) {
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := r.Context().Value(connectionKey{}).(*connection)
 	from := origin{
-		connection: conn, tokens: conn.tokens, authorization: authorization(r), requestID: requestID(r.Header.Values(requestIDHeader)),
+		connection: conn, tokens: conn.tokens, authorization: authorization(r), onBehalf: r.Header.Get(callerHeader), requestID: requestID(r.Header.Values(requestIDHeader)),
 	}
 	r.TLS = conn.secure
 	r.Header["Authorization"] = from.authorization // for the doors, who need not know the cookie

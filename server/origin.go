@@ -19,7 +19,9 @@ type origin struct {
 	tokens *Tokens
 	// authorization are the values of the header or metadata "authorization".
 	authorization []string
-	requestID     string
+	// onBehalf is whom a machine of the cluster calls for.
+	onBehalf  string
+	requestID string
 }
 
 // grpcOrigin returns a function that returns where a call over gRPC comes from, on a listener that needs tokens.

@@ -113,6 +113,8 @@ const (
 	Withheld = "withheld"
 	// StoreAway means that the databases of the cluster cannot be reached, and that the answer may lack what was written since.
 	StoreAway = "store_away"
+	// FolderReplaced means that the agent has another folder in the cluster, and that what is edited in the one of this machine counts nowhere.
+	FolderReplaced = "folder_replaced"
 	// DeadlineNear means that embedding the query took too long.
 	DeadlineNear = "deadline"
 )

@@ -80,6 +80,10 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	if got := other("cluster", "status", "--set", store); !strings.Contains(got.stdout, "1 agent open") {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
+	other("prompt", "--agent", "main", "--state", second.state).wants(t, exitError, "is on another machine")
+	if got := other("doctor", "--agent", "main", "--state", second.state, "--set", store); !strings.Contains(got.stdout, "this machine answers from what the cluster has") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
 	other("cluster", "status", "--agent", "nobody", "--set", store).wants(t, exitError, "nobody: ")
 	other("cluster", "drain", "nobody", "--set", store).wants(t, exitError, `no node "nobody"`)
 	gone := strings.Replace(store, "/two", "/gone", 1)

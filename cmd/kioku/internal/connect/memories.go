@@ -134,6 +134,9 @@ func (k *Connector) WithoutMemory(ctx context.Context, f func(*Memories) error) 
 	if err != nil {
 		return err
 	}
+	if m.Place.Workspace == "" {
+		return fmt.Errorf("%w: the folder of agent %s is on another machine; kioku cluster status tells which", memory.ErrUnavailable, m.Place.Agent)
+	}
 	if _, err := os.Stat(m.Place.Workspace); err != nil {
 		return fmt.Errorf("the workspace: %w", err)
 	}

@@ -46,6 +46,9 @@ func checkSettings(_ context.Context, s *Subject) []Finding {
 
 // checkWorkspace looks whether there is a workspace, and whether its notes are indexed.
 func checkWorkspace(_ context.Context, s *Subject) []Finding {
+	if s.PlaceErr != nil && s.Status != nil && s.Conf.Store != "" {
+		return one("workspace", OK, "none here; this machine answers from what the cluster has", "")
+	}
 	if s.PlaceErr != nil {
 		return one("workspace", Fail, s.PlaceErr.Error(), "kioku init in the folder of your notes, or name it with --workspace FOLDER")
 	}

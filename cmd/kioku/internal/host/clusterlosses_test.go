@@ -488,6 +488,13 @@ func TestClusterFencedOwnerTellsSo(t *testing.T) {
 	if err == nil && len(got.Degraded) == 0 || err == nil && !strings.Contains(fmt.Sprint(got.Degraded), memory.StoreAway) && !strings.Contains(fmt.Sprint(got.Hits), "wombat") {
 		t.Errorf("fenced %v: %d hits, %v, %v", o.fenced.Load(), len(got.Hits), got.Degraded, err)
 	}
+	other := at(t, a, "main")
+	if got, err := other.Search(t.Context(), memory.Query{Text: "wombat"}); err != nil || !strings.Contains(fmt.Sprint(got.Degraded), memory.FolderReplaced) || !strings.Contains(fmt.Sprint(got.Hits), "wombat") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if st, err := other.Status(t.Context()); err != nil || !strings.Contains(fmt.Sprint(st.Degraded), o.Workspace()) {
+		t.Errorf("%+v, %v", st.Degraded, err)
+	}
 }
 
 // What an operation has written is in the store when it is acknowledged, also among much else that was not there yet.

@@ -65,13 +65,14 @@ func (l *look) reached() time.Time {
 	return l.seen
 }
 
-// mark tells in an answer that something may be missing because the store is away.
-func (l *look) mark(a *memory.Answer) {
+// degraded says that something may be missing because the store is away.
+func (l *look) degraded() (all []memory.Degradation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.missed.IsZero() {
-		a.Degraded = append(a.Degraded, memory.Degradation{Code: memory.StoreAway, Text: "The databases of the cluster do not answer in time; what was written since they did may be missing."})
+		all = append(all, memory.Degradation{Code: memory.StoreAway, Text: "The databases of the cluster do not answer in time; what was written since they did may be missing."})
 	}
+	return all
 }
 
 // lock is a mutex that a caller with a deadline does not wait for in vain.

@@ -57,8 +57,15 @@ func (o *owned) Search(ctx context.Context, q memory.Query) (memory.Answer, erro
 		return memory.Answer{}, fmt.Errorf("%w: agent %s has another folder now; kioku cluster status tells which machine has it", memory.ErrUnreachable, o.m.Agent())
 	}
 	a, err := o.Memory.Search(ctx, q)
-	o.mark(&a)
+	a.Degraded = append(a.Degraded, o.degraded()...)
 	return a, err
+}
+
+// Status implements server.Memory.
+func (o *owned) Status(ctx context.Context) (kioku.Status, error) {
+	st, err := o.Memory.Status(ctx)
+	st.Degraded = append(st.Degraded, o.degraded()...)
+	return st, err
 }
 
 // run keeps this node the owner, and the store in step with the folder.

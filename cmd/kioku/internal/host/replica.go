@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -115,8 +116,24 @@ func (r *replica) close() {
 // Search implements server.Memory.
 func (r *replica) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	a, err := r.Memory.Search(ctx, q)
-	r.mark(&a)
+	a.Degraded = append(a.Degraded, r.degraded()...)
 	return a, err
+}
+
+// Status implements server.Memory.
+func (r *replica) Status(ctx context.Context) (kioku.Status, error) {
+	st, err := r.Memory.Status(ctx)
+	st.Degraded = append(st.Degraded, r.degraded()...)
+	return st, err
+}
+
+// degraded says what may be missing.
+func (r *replica) degraded() []memory.Degradation {
+	all := r.look.degraded()
+	if o := r.c.owned[r.agent]; o != nil {
+		all = append(all, memory.Degradation{Code: memory.FolderReplaced, Text: fmt.Sprintf("%s is no longer the folder of agent %s: what is edited there counts nowhere; kioku cluster status tells which machine has it now.", o.m.Workspace(), r.agent)})
+	}
+	return all
 }
 
 // errNothingNew ends a commit that has nothing to add.

@@ -86,6 +86,14 @@ func testOwner(t *testing.T, c *cluster, agent, folder string) *owned {
 	return o
 }
 
+// twoNodes returns two nodes of a new database, of which the first owns the agent main with the example.
+func twoNodes(t *testing.T, database string) (a, b *cluster, o *owned) {
+	t.Helper()
+	address := pgtest.New(t).Database(database)
+	a, b = testNode(t, address, "a"), testNode(t, address, "b")
+	return a, b, testOwner(t, a, "main", example)
+}
+
 // at returns the memory of an agent at a node.
 func at(t *testing.T, c *cluster, agent string) server.Memory {
 	t.Helper()
@@ -194,9 +202,7 @@ func sameFiles(t *testing.T, want, got string) {
 // A node that is still making its index has the owner answer; if there is none, callers wait.
 func TestClusterColdNodeAsksTheOwner(t *testing.T) {
 	t.Parallel()
-	address := pgtest.New(t).Database("cold")
-	a, b := testNode(t, address, "a"), testNode(t, address, "b")
-	o := testOwner(t, a, "main", example)
+	a, b, o := twoNodes(t, "cold")
 	a.node.Address, a.node.Secret = "a.example:7600", "of a"
 	if err := a.store.Join(t.Context(), a.node); err != nil {
 		t.Fatal(err)
@@ -245,9 +251,7 @@ func TestClusterColdNodeAsksTheOwner(t *testing.T) {
 // What is edited, removed and forgotten in the folder is so at every node.
 func TestClusterFollowsTheFolder(t *testing.T) {
 	t.Parallel()
-	address := pgtest.New(t).Database("follows")
-	a, b := testNode(t, address, "a"), testNode(t, address, "b")
-	o := testOwner(t, a, "main", example)
+	_, b, o := twoNodes(t, "follows")
 	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "The weir is old."}); err != nil {
 		t.Fatal(err)
 	}
@@ -388,9 +392,7 @@ func TestClusterAnswersWhileTheStoreIsAway(t *testing.T) {
 // A note that was taken and is forgotten before the owner has written it is written nowhere, and stops nothing; one that the folder refuses waits on.
 func TestClusterGoesOnAfterANoteThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	address := pgtest.New(t).Database("refused")
-	a, b := testNode(t, address, "a"), testNode(t, address, "b")
-	o := testOwner(t, a, "main", example)
+	a, b, o := twoNodes(t, "refused")
 	for _, n := range []memory.Note{{Text: "The gate code is 4711.", Source: memory.NoteFromAgent}, {Text: "The heron nests by the weir.", Key: "k"}, {Text: "The ferry leaves at nine."}} {
 		if _, err := at(t, b, "main").Append(t.Context(), n); err != nil {
 			t.Fatal(err)
@@ -481,9 +483,7 @@ func TestClusterLosesNoNote(t *testing.T) {
 // A folder that is away for a while, or empty as a disk that is not mounted, takes nothing from the cluster; what was removed in it goes.
 func TestClusterKeepsWhatAFolderThatIsAwayHad(t *testing.T) {
 	t.Parallel()
-	address := pgtest.New(t).Database("mount")
-	a, b := testNode(t, address, "a"), testNode(t, address, "b")
-	o := testOwner(t, a, "main", example)
+	_, b, o := twoNodes(t, "mount")
 	want := len(hits(t, at(t, b, "main"), "Which database does the v2 ledger use?"))
 	aside := o.Workspace() + ".aside"
 	if err := errors.Join(os.Rename(o.Workspace(), aside), os.Mkdir(o.Workspace(), 0o700)); err != nil {

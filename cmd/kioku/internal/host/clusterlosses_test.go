@@ -448,9 +448,7 @@ func TestClusterSameSizeAndTime(t *testing.T) {
 // Many restarts of a peer leave no connections.
 func TestClusterPeersAreForgotten(t *testing.T) {
 	t.Parallel()
-	address := pgtest.New(t).Database("peers")
-	a, b := testNode(t, address, "a"), testNode(t, address, "b")
-	testOwner(t, a, "main", example)
+	a, b, _ := twoNodes(t, "peers")
 	b.dial = func(target, token string) (*client.Client, error) {
 		return &client.Client{Conn: &http.Transport{}}, nil
 	}
@@ -471,9 +469,7 @@ func TestClusterPeersAreForgotten(t *testing.T) {
 // A former owner's own programs (sidecars, the council) ask its memory directly.
 func TestClusterFencedOwnerTellsSo(t *testing.T) {
 	t.Parallel()
-	address := pgtest.New(t).Database("direct")
-	a, b := testNode(t, address, "a"), testNode(t, address, "b")
-	o := testOwner(t, a, "main", example)
+	a, b, o := twoNodes(t, "direct")
 	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "The wombat was told at b."}); err != nil {
 		t.Fatal(err)
 	}

@@ -22,11 +22,6 @@ func NewRegexp(text string) *Regexp {
 	return r
 }
 
-// FindAllStringIndex is that of regexp.Regexp.
-func (r *Regexp) FindAllStringIndex(s string, n int) [][]int {
-	return r.compiled().FindAllStringIndex(s, n)
-}
-
 // FindAllStringSubmatch is that of regexp.Regexp.
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.compiled().FindAllStringSubmatch(s, n)
@@ -39,9 +34,6 @@ func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
 
 // FindString is that of regexp.Regexp.
 func (r *Regexp) FindString(s string) string { return r.compiled().FindString(s) }
-
-// FindStringIndex is that of regexp.Regexp.
-func (r *Regexp) FindStringIndex(s string) []int { return r.compiled().FindStringIndex(s) }
 
 // FindStringSubmatch is that of regexp.Regexp.
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
@@ -63,9 +55,3 @@ func (r *Regexp) ReplaceAllString(src, repl string) string {
 func (r *Regexp) ReplaceAllStringFunc(src string, repl func(string) string) string {
 	return r.compiled().ReplaceAllStringFunc(src, repl)
 }
-
-// Split is that of regexp.Regexp.
-func (r *Regexp) Split(s string, n int) []string { return r.compiled().Split(s, n) }
-
-// String is that of regexp.Regexp.
-func (r *Regexp) String() string { return r.compiled().String() }

@@ -16,7 +16,7 @@ func TestNewInATestFindsAWrongExpression(t *testing.T) {
 }
 
 func TestRegexpMatches(t *testing.T) {
-	if r := text.NewRegexp(`(\d+) tea`); !r.MatchString("3 tea") || r.FindStringSubmatch("12 tea")[1] != "12" || r.String() != `(\d+) tea` {
-		t.Error(r)
+	if r := text.NewRegexp(`(\d+) tea`); !r.MatchString("3 tea") || r.FindStringSubmatch("12 tea")[1] != "12" {
+		t.Error("3 tea and 12 tea are not found")
 	}
 }

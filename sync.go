@@ -114,6 +114,9 @@ func (m *Memory) maintain(ctx context.Context, f func(context.Context) (SyncRepo
 		return r, err
 	}
 	m.mergeSegments(ctx)
+	if err := m.store.Shrink(ctx); err != nil && ctx.Err() == nil {
+		m.log.Warn("shrink the memory of the index", "err", err)
+	}
 	e := m.opt.Embedder
 	if !e.Enabled() {
 		return r, nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"runtime/debug"
 
 	"kioku/store/checksumvfs"
@@ -10,4 +11,12 @@ import (
 func FreeMemory() {
 	debug.FreeOSMemory()
 	checksumvfs.Trim()
+}
+
+// Shrink empties the page cache of the connection that writes, which a whole sync fills with more than edits need.
+func (s *Store) Shrink(ctx context.Context) error {
+	return s.use(ctx, func(x *index) error {
+		_, err := x.db.writer.ExecContext(ctx, "PRAGMA shrink_memory")
+		return err
+	})
 }

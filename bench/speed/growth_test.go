@@ -317,8 +317,8 @@ func (g growth) agents() {
 		last.ask("a" + strconv.Itoa(a))
 	}
 	g.row("MB", fmt.Sprintf("memory of a node with %d open / with none", growOpen), last.memory(), last.idle, 0)
-	time.Sleep(45 * time.Second) // until they are closed, since they are many
-	g.row("MB", fmt.Sprintf("memory of a node that has closed %d / with none", growOpen), last.memory(), last.idle, 1.3)
+	time.Sleep(45 * time.Second) // until at most 50 are open, since they are many
+	g.row("MB", fmt.Sprintf("memory of a node that had %d open and has at most 50 / with none", growOpen), last.memory(), last.idle, 0)
 }
 
 // cold asks agents of some sizes for the first time on a node.

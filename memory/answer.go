@@ -123,7 +123,7 @@ const (
 // hints lacks nothing.
 func (d Degradation) IsHint() bool {
 	switch d.Code {
-	case NoMatch, DaysEmpty, WordsUnknown, VectorsOff, FilesBeside, FilterExcludes, DeriveOff, Withheld:
+	case NoMatch, DaysEmpty, WordsUnknown, VectorsOff, FilesBeside, FilterExcludes, DeriveOff, Withheld, FolderReplaced:
 		return true
 	}
 	return false

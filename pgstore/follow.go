@@ -153,6 +153,9 @@ func (s *Store) Leave(ctx context.Context, node string) error {
 // Drain takes the agents of an owner, or of all owners NODE/... of a node, whose folders do not become theirs again, and returns how many they were. The
 // error is memory.ErrNotFound for a node that nobody knows.
 func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) {
+	if node == "" { // as the owner of agents that have none
+		return 0, &memory.InputError{Field: "node", Problem: "is empty"}
+	}
 	for _, sh := range s.shards {
 		tag, err := sh.pool.Exec(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, generation = generation + 1, written = generation + 1, owner = '', lease = '-infinity' WHERE owner = $1 OR split_part(owner, '/', 1) = $1", node)
 		if err != nil {

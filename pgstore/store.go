@@ -131,7 +131,7 @@ func openShard(ctx context.Context, address string, opt Options) (*shard, error)
 // for another one.
 func isPrimary(ctx context.Context, conn *pgconn.PgConn) error {
 	r := conn.ExecParams(ctx, `SELECT NOT pg_is_in_recovery() AND (names = '' OR EXISTS (SELECT FROM pg_stat_replication WHERE names = '*'
-		OR strpos(names, application_name) > 0)) FROM current_setting('synchronous_standby_names') AS names`,
+		OR application_name <> '' AND lower(application_name) = ANY (regexp_split_to_array(lower(names), '[\s,()"]+')))) FROM current_setting('synchronous_standby_names') AS names`,
 		nil, nil, nil, nil).Read()
 	if r.Err == nil && string(r.Rows[0][0]) != "t" {
 		return errors.New("it takes no writes")
@@ -187,7 +187,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 func (s *Store) Reach(ctx context.Context) error {
 	for _, sh := range s.shards {
 		if err := sh.pool.Ping(ctx); err != nil {
-			if pg, said := errors.AsType[*pgconn.PgError](err); said && slices.Contains(refusals, pg.Code[:2]) {
+			if pg := refusal(err); pg != nil {
 				return &memory.InputError{Field: "store", Problem: fmt.Sprintf("%s refuses: %s", sh.name, pg.Message)}
 			}
 			return fmt.Errorf("%s: %w", sh.name, away(err))
@@ -196,8 +196,25 @@ func (s *Store) Reach(ctx context.Context) error {
 	return nil
 }
 
-// refusals are the classes of errors about a role, its rights, and a database that is missing.
-var refusals = []string{"28", "3D", "42"}
+// refusal returns why a database refuses whoever connects: because of the role, its rights, or as it is missing. It returns nil if any of its hosts had
+// another reason, which may pass.
+func refusal(err error) (pg *pgconn.PgError) {
+	switch e := err.(type) {
+	case *pgconn.PgError:
+		if slices.Contains([]string{"28", "3D", "42"}, e.Code[:2]) {
+			pg = e
+		}
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if pg = refusal(err); pg == nil {
+				return nil
+			}
+		}
+	case interface{ Unwrap() error }:
+		return refusal(e.Unwrap())
+	}
+	return pg
+}
 
 // Close ends all connections.
 func (s *Store) Close() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +150,12 @@ func TestOneOwnerWrites(t *testing.T) {
 	}
 	if n, err := s.Drain(t.Context(), "b"); n != 1 || err != nil {
 		t.Errorf("%d agents are drained, %v", n, err)
+	}
+	if n, err := s.Drain(t.Context(), ""); n != 0 || err == nil { // all that have no owner
+		t.Errorf("%d agents without an owner are drained, %v", n, err)
+	}
+	if _, err := s.Drain(t.Context(), "b"); !errors.Is(err, memory.ErrNotFound) {
+		t.Errorf("nobody is drained: %v", err)
 	}
 	if _, err := s.Own(t.Context(), "main", "b", second+1, 2, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
 		t.Errorf("a drained owner comes back: %v", err)
@@ -435,6 +442,27 @@ func TestFormerPrimaryIsNotAsked(t *testing.T) {
 	}
 	if !errors.Is(err, memory.ErrNoAgent) { // of the other one, which has no agents
 		t.Error(err)
+	}
+}
+
+// What all hosts of a database refuse is refused for good; while one of them is away, it may know more when it is back.
+func TestReachTellsWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := open(t, "reached")
+	if err := s.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for hosts, want := range map[string]error{server.Dir: &memory.InputError{}, server.Dir + ",/nowhere": memory.ErrStoreAway} {
+		s, err := pgstore.Open(t.Context(), []string{"postgres:///reached?user=nobody&host=" + hosts}, pgstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		err = s.Reach(t.Context())
+		refused, bad := errors.AsType[*memory.InputError](err)
+		if _, wanted := want.(*memory.InputError); bad != wanted || bad && !strings.Contains(refused.Problem, `role "nobody" does not exist`) || !bad && !errors.Is(err, want) {
+			t.Errorf("%s: %v", hosts, err)
+		}
 	}
 }
 

@@ -49,6 +49,9 @@ func (s *Server) forwardInCluster() op.Forward {
 		},
 		Failed: func(a op.About, err error) (here bool, failed error) {
 			e, said := errors.AsType[*op.Error](err)
+			if errors.Is(err, memory.ErrStoreAway) {
+				return false, err
+			}
 			if errors.Is(err, memory.ErrUnreachable) || said && e.Code == "UNAUTHENTICATED" { // or it has begun anew
 				return a.Right == rightAgent && slices.Contains(anywhere, a.Name), fmt.Errorf("%w: %w", memory.ErrOwnerAway, err)
 			}

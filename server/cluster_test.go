@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -61,6 +62,24 @@ func TestClusterKnowsWhatNeedsTheFolder(t *testing.T) {
 }
 
 func called(_ any, err error) error { return err }
+
+// away is a memory whose store does not answer.
+type away struct{ *fakeMemory }
+
+func (away) Tidy(context.Context, []string) (memory.Tidied, error) {
+	return memory.Tidied{}, memory.ErrStoreAway
+}
+
+// What the machine with the folder says of the store is no reason to take its agents.
+func TestClusterTellsWhatIsAway(t *testing.T) {
+	t.Parallel()
+	owner := newServer(t, server.Options{Agents: map[string]server.Memory{"ann": away{&fakeMemory{}}}})
+	node := newServer(t, server.Options{Cluster: fakeCluster{map[string]server.Memory{"ann": &fakeMemory{}}, owner.LocalOperations(), nil}})
+	_, err := server.Notes.Tidy.Call(t.Context(), node.LocalOperations(), server.TidyNotes{OfAgent: server.OfAgent{Agent: "ann"}})
+	if !errors.Is(err, memory.ErrStoreAway) || errors.Is(err, memory.ErrOwnerAway) {
+		t.Error(err)
+	}
+}
 
 // calls are those that have ended.
 type calls chan server.CallRecord

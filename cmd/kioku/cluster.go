@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -81,10 +82,11 @@ func (a *app) withStore(ctx context.Context, f func(s *host.Store) error) error 
 		return err
 	}
 	defer s.Close()
-	if err := s.Reach(ctx); err != nil {
+	err = s.Reach(ctx)
+	if _, refused := errors.AsType[*memory.InputError](err); refused {
 		return err
 	}
-	return f(s)
+	return f(s) // which may need other databases than the one that is away
 }
 
 func (a *app) clusterStatusCmd() *cobra.Command {
@@ -208,7 +210,7 @@ func (a *app) clusterAdoptCmd() *cobra.Command {
 		Example: "  kioku cluster adopt nova ~/nova",
 	}
 	cmd.RunE = a.intoFolder("and this machine its owner; kioku serve with --agent %s=%s and the same --state goes on", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
-		return host.Adopt(ctx, s, conf, agent, dir, force, a.log(slog.LevelWarn))
+		return host.Adopt(ctx, s, conf, agent, dir, force)
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner that is still there, too")
 	return cmd

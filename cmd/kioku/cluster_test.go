@@ -61,6 +61,8 @@ func TestClusterOfTwoMachines(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+	writeTestFile(t, filepath.Join(first.workspace, "memory", "mill.md"), "# Mill\n\nThe miller keeps an otter.\n")
+	untilFound("what does the miller keep?", "otter")
 	ask("update", "closes at six", "closes at seven").wants(t, exitOK)
 	ask("forget", "--yes", "The ferry leaves from Uno port.").wants(t, exitOK)
 	if text, _ := os.ReadFile(filepath.Join(first.workspace, "MEMORY.md")); !strings.Contains(string(text), "closes at seven") {

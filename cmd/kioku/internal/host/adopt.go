@@ -15,43 +15,39 @@ import (
 	"kioku/pgstore"
 )
 
-// Adopt writes the folder of an agent as the store has it into a new folder, and its vectors into the state folder, and makes this machine the owner of
-// it. The notes that wait come when it serves the folder. The error is pgstore.ErrFenced if the owner is still there; force takes the agent from it all
-// the same.
-func Adopt(ctx context.Context, store *Store, conf *config.Config, agent, dir string, force bool, log *slog.Logger) error {
+// Adopt writes the folder of an agent as the store has it into a new folder, and makes this machine the owner of it. The notes that wait, and the
+// vectors, come when it serves the folder. The error is pgstore.ErrFenced if the owner is still there; force takes the agent from it all the same.
+func Adopt(ctx context.Context, store *Store, conf *config.Config, agent, dir string, force bool) error {
 	state, err := conf.StateDir()
 	if err != nil {
 		return err
 	}
+	return adopt(ctx, store, agent, dir, nodeName(state), filepath.Join(state, "cluster"), force)
+}
+
+func adopt(ctx context.Context, store *Store, agent, dir, node, records string, force bool) error {
 	if err := newFolder(ctx, store, agent, dir); err != nil {
 		return err
 	}
-	m, err := openAlone(ctx, conf, agent, dir, log, true)
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(adopt(ctx, store, m, nodeName(state), filepath.Join(state, "cluster"), force), m.Close())
-}
-
-// adopt is Adopt for a memory of the new folder.
-func adopt(ctx context.Context, store *Store, of *Memory, node, records string, force bool) error {
-	agent, dir := of.Agent(), of.Workspace()
 	ctx, done := context.WithTimeout(ctx, pushTime)
 	defer done()
 	m := &mirror{dir: dir}
-	_, err := store.Change(ctx, agent, 0, func(ctx context.Context, c *pgstore.Change) error { // all of the folder is there, or it is nobody's
+	_, err = store.Change(ctx, agent, 0, func(ctx context.Context, c *pgstore.Change) error { // all of the folder is there, or it is nobody's
 		if a := c.Agent; a.Leased && !force {
 			return fmt.Errorf("%w: %s was heard of within the last %s; adopt it later, or with --force, after which its folder is no longer the agent's", pgstore.ErrFenced, a.Owner, leaseTime)
 		}
-		all := c.Since(0)
-		if err := errors.Join(all.Files(ctx, m.put), takeVectors(ctx, all, of)); err != nil {
+		if err := c.Since(0).Files(ctx, m.put); err != nil {
 			return err
 		}
 		epoch, err := c.Take(ctx, ownerOf(node, dir), leaseTime)
 		if err != nil {
 			return err
 		}
-		return owning{Epoch: epoch, Written: c.Agent.Written}.save(ownerRecord(records, agent, dir))
+		return owning{Epoch: epoch, Written: c.Agent.Written, Adopted: true}.save(ownerRecord(records, agent, dir))
 	})
 	return err
 }
@@ -99,8 +95,7 @@ func Import(ctx context.Context, store *Store, conf *config.Config, agent, dir s
 	_, err = m.Sync(ctx, kioku.SyncOptions{}, nil)
 	if err == nil {
 		c := newCluster(store, pgstore.Node{Name: nodeName(state)}, filepath.Join(state, "cluster"), ClockOf(conf), log)
-		c.share(m)
-		o := c.owned[agent]
+		o := c.share(m)
 		if err = o.push(ctx, nil); err == nil {
 			err = store.Release(ctx, agent, o.epoch.Load())
 		}

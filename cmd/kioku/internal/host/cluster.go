@@ -131,7 +131,9 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 		return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true, workspace+stateOf)
 	}
 	for _, m := range h.Memories {
-		h.cluster.share(m)
+		if err := h.cluster.share(m).takeVectors(ctx); err != nil {
+			h.opt.Log.Warn("the vectors of the cluster are not here", "agent", m.Agent(), "err", err)
+		}
 	}
 	return nil
 }
@@ -177,10 +179,12 @@ func (c *cluster) listensAt(at net.Addr) {
 }
 
 // share makes the memory of a place one that the cluster shares.
-func (c *cluster) share(m *Memory) {
-	o := &owned{Memory: m.served, c: c, m: m, wake: make(chan struct{}, 1), lock: newLock(), sums: map[string]stampedSum{}}
+func (c *cluster) share(m *Memory) *owned {
+	o := &owned{c: c, m: m, wake: make(chan struct{}, 1), lock: newLock(), sums: map[string]stampedSum{}}
+	o.marked = marked{m.served, o.storeAway}
 	c.owned[m.Agent()] = o
 	m.served = o
+	return o
 }
 
 // run keeps the cluster and the host in step until ctx ends.

@@ -78,8 +78,7 @@ func testOwner(t *testing.T, c *cluster, agent, folder string) *owned {
 	if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.share(m)
-	o := c.owned[agent]
+	o := c.share(m)
 	if err := o.push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -303,12 +302,16 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	if _, err := at(t, b, "main").Append(t.Context(), memory.Note{Text: "Acknowledged before the owner was lost.", Key: "k1"}); err != nil {
 		t.Fatal(err)
 	}
-	m := testMemory(t, "main", t.TempDir(), t.TempDir(), true)
-	dir := m.Workspace()
-	if err := adopt(t.Context(), c.store, m, c.node.Name, c.dir, false); !errors.Is(err, pgstore.ErrFenced) {
+	dir := filepath.Join(t.TempDir(), "adopted")
+	if err := adopt(t.Context(), c.store, "main", dir, c.node.Name, c.dir, false); !errors.Is(err, pgstore.ErrFenced) {
 		t.Fatalf("adopted from an owner that is there: %v", err)
 	}
-	if err := adopt(t.Context(), c.store, m, c.node.Name, c.dir, true); err != nil {
+	if err := adopt(t.Context(), c.store, "main", dir, c.node.Name, c.dir, true); err != nil {
+		t.Fatal(err)
+	}
+	m := testMemory(t, "main", dir, t.TempDir(), true)
+	second := c.share(m)
+	if err := second.takeVectors(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
@@ -317,8 +320,6 @@ func TestClusterFencesTheFormerOwner(t *testing.T) {
 	if st, err := m.Status(t.Context()); err != nil || st.Embedded != st.Index.Chunks || st.Embedded == 0 {
 		t.Errorf("vectors of %d of %d passages came along, %v", st.Embedded, st.Index.Chunks, err)
 	}
-	c.share(m)
-	second := c.owned["main"]
 	if err := second.push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -573,15 +574,15 @@ func TestClusterAdoptsAllOrNothing(t *testing.T) {
 	for n := 0; ; n++ {
 		wire := &wire{}
 		wire.Break(n)
-		b, m := testNodeIn(t, address, fmt.Sprint("b", n), t.TempDir(), wire.dial), testMemory(t, "main", t.TempDir(), t.TempDir(), true)
-		err := adopt(t.Context(), b.store, m, b.node.Name, b.dir, true)
+		b, dir := testNodeIn(t, address, fmt.Sprint("b", n), t.TempDir(), wire.dial), filepath.Join(t.TempDir(), "adopted")
+		err := adopt(t.Context(), b.store, "main", dir, b.node.Name, b.dir, true)
 		st, unknown := a.store.Agent(t.Context(), "main")
 		if unknown != nil {
 			t.Fatal(unknown)
 		}
 		switch mine := strings.HasPrefix(st.Owner, b.node.Name+"/"); {
 		case mine:
-			sameFiles(t, o.Workspace(), m.Workspace())
+			sameFiles(t, o.Workspace(), dir)
 		case err == nil:
 			t.Errorf("step %d: adopted by %q", n, st.Owner)
 		}

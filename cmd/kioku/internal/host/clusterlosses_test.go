@@ -22,6 +22,7 @@ import (
 	"kioku/memory"
 	"kioku/pgstore"
 	"kioku/pgstore/pgtest"
+	"kioku/server"
 )
 
 // storeFiles returns the files that the store has of an agent.
@@ -48,8 +49,7 @@ func serveFolder(t *testing.T, c *cluster, agent, ws string) *owned {
 	if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.share(m)
-	return c.owned[agent]
+	return c.share(m)
 }
 
 // A machine that replaces a lost one has its name and paths, and a new folder. It must not take all notes from the cluster.
@@ -488,8 +488,26 @@ func TestClusterFencedOwnerTellsSo(t *testing.T) {
 	if got, err := other.Search(t.Context(), memory.Query{Text: "wombat"}); err != nil || !strings.Contains(fmt.Sprint(got.Degraded), memory.FolderReplaced) || !strings.Contains(fmt.Sprint(got.Hits), "wombat") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if st, err := other.Status(t.Context()); err != nil || !strings.Contains(fmt.Sprint(st.Degraded), o.Workspace()) {
+	if st, err := other.Status(t.Context()); err != nil || !strings.Contains(fmt.Sprint(st.Degraded), memory.FolderReplaced) {
 		t.Errorf("%+v, %v", st.Degraded, err)
+	}
+}
+
+// unitLister is a memory from which something was derived.
+type unitLister struct{ server.Memory }
+
+func (unitLister) Units(context.Context, memory.UnitQuery, string) (memory.UnitList, error) {
+	return memory.UnitList{Units: []memory.Unit{{Text: "paint the buoy"}}}, nil
+}
+
+// What was derived is there for the programs of the machine with the folder.
+func TestClusterOwnerHasWhatWasDerived(t *testing.T) {
+	t.Parallel()
+	m := testMemory(t, "main", t.TempDir(), t.TempDir(), false)
+	m.served = unitLister{m.served}
+	c := newCluster(nil, pgstore.Node{}, t.TempDir(), time.Now, slog.New(slog.DiscardHandler))
+	if list, err := memory.UnitsOf(t.Context(), c.share(m), memory.UnitQuery{}, ""); err != nil || len(list.Units) != 1 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

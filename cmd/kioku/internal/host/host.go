@@ -90,6 +90,8 @@ type Memory struct {
 	Deriver *derive.Service
 	// served is the memory as callers have it: what was derived is found too, and searches are counted.
 	served server.Memory
+	// follow counts how long edits take until they are found; nil if nobody counts.
+	follow func(context.Context) error
 }
 
 // Open opens memories and a council. It returns a *kioku.LockedError if another process keeps an index longer than LockWait.
@@ -196,7 +198,8 @@ func (h *Host) openMemory(ctx context.Context, p config.Place, s *shared, replic
 	case replica:
 		m.served = counts.Elsewhere(m.served)
 	default:
-		m.served = counts.Agent(p.Agent, m.served)
+		counted := counts.Agent(p.Agent, m.served)
+		m.served, m.follow = counted, counted.Follow
 		if m.Deriver != nil {
 			counts.Derive(p.Agent, m.Deriver)
 		}
@@ -277,8 +280,8 @@ func (h *Host) Run(ctx context.Context) error {
 			first.Done()
 			return m.Keep(ctx)
 		})
-		if follows, ok := m.served.(interface{ Follow(context.Context) error }); ok {
-			group.Go(func() error { return follows.Follow(ctx) })
+		if m.follow != nil {
+			group.Go(func() error { return m.follow(ctx) })
 		}
 	}
 	group.Go(func() error {

@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"kioku"
 	"kioku/memory"
 	"kioku/pgstore"
+	"kioku/server"
 )
 
 // look asks the store for the state of an agent, and remembers how that went.
@@ -65,14 +67,39 @@ func (l *look) reached() time.Time {
 	return l.seen
 }
 
-// degraded says that something may be missing because the store is away.
-func (l *look) degraded() (all []memory.Degradation) {
+// storeAway says that something may be missing because the store is away.
+func (l *look) storeAway() (all []memory.Degradation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.missed.IsZero() {
 		all = append(all, memory.Degradation{Code: memory.StoreAway, Text: "The databases of the cluster do not answer in time; what was written since they did may be missing."})
 	}
 	return all
+}
+
+// marked is a memory whose answers and status say what may be missing.
+type marked struct {
+	server.Memory
+	degraded func() []memory.Degradation
+}
+
+// Search implements server.Memory.
+func (m marked) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	a, err := m.Memory.Search(ctx, q)
+	a.Degraded = append(a.Degraded, m.degraded()...)
+	return a, err
+}
+
+// Status implements server.Memory.
+func (m marked) Status(ctx context.Context) (kioku.Status, error) {
+	st, err := m.Memory.Status(ctx)
+	st.Degraded = append(st.Degraded, m.degraded()...)
+	return st, err
+}
+
+// Units implements memory.UnitLister.
+func (m marked) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
+	return memory.UnitsOf(ctx, m.Memory, q, words)
 }
 
 // lock is a mutex that a caller with a deadline does not wait for in vain.

@@ -12,12 +12,11 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/pgstore"
-	"kioku/server"
 )
 
 // owned is an agent whose folder this host has.
 type owned struct {
-	server.Memory // as callers have it without a cluster
+	marked // what callers have without a cluster
 	look
 	c    *cluster
 	m    *Memory
@@ -25,7 +24,7 @@ type owned struct {
 
 	lock lock // held while it writes or pushes
 	sums map[string]stampedSum
-	// tried is the last note that waits and was looked at, and more reports that there are further ones; rest that files are.
+	// tried is the last note that waits and was looked at, and more reports that there are further ones, or vectors; rest that files are.
 	tried      int64
 	more, rest bool
 
@@ -56,16 +55,7 @@ func (o *owned) Search(ctx context.Context, q memory.Query) (memory.Answer, erro
 	if o.fenced.Load() {
 		return memory.Answer{}, fmt.Errorf("%w: agent %s has another folder now; kioku cluster status tells which machine has it", memory.ErrUnreachable, o.m.Agent())
 	}
-	a, err := o.Memory.Search(ctx, q)
-	a.Degraded = append(a.Degraded, o.degraded()...)
-	return a, err
-}
-
-// Status implements server.Memory.
-func (o *owned) Status(ctx context.Context) (kioku.Status, error) {
-	st, err := o.Memory.Status(ctx)
-	st.Degraded = append(st.Degraded, o.degraded()...)
-	return st, err
+	return o.marked.Search(ctx, q)
 }
 
 // run keeps this node the owner, and the store in step with the folder.

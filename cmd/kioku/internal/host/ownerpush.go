@@ -92,12 +92,12 @@ func (o *owned) isGone(ctx context.Context, root *os.Root, p string) bool {
 	return errors.Is(err, memory.ErrNotFound) && unread == nil && len(left) > 0
 }
 
-// pushVectors puts the vectors into a commit that were paid for since the last one that was sent. If the file has no such one any more, it is another
-// file, and all of it is sent.
+// pushVectors puts vectors into a commit that were paid for since the last one that was sent; of many the first, and more has the push go on. If the file
+// has no such one any more, it is another file, and all of it is sent.
 func (o *owned) pushVectors(ctx context.Context, c *pgstore.Change, last int64) (sent int64, err error) {
 	sent = last
 	var list []pgstore.Vector
-	known := last == 0
+	known, bytes := last == 0, 0
 	err = o.m.VectorRows(ctx, max(last-1, 0), func(r vectors.Row) error {
 		if !known && r.ID != last {
 			return errOtherVectors
@@ -107,17 +107,19 @@ func (o *owned) pushVectors(ctx context.Context, c *pgstore.Change, last int64) 
 		}
 		space, err := json.Marshal(spaceJSON(r.Space))
 		list = append(list, pgstore.Vector{Space: string(space), Kind: string(r.Kind), SHA256: slices.Clone(r.Hash[:]), Vector: slices.Clone(r.Vector)})
-		if sent = r.ID; err == nil && len(list) == vectorsAtOnce {
-			err = c.PutVectors(ctx, list)
-			list = nil
+		if sent, bytes = r.ID, bytes+len(r.Vector); err == nil && bytes > pushBytes {
+			err = errEnough
 		}
 		return err
 	})
+	if errors.Is(err, errEnough) {
+		o.more, err = true, nil
+	}
 	if errors.Is(err, errOtherVectors) || err == nil && !known {
 		return o.pushVectors(ctx, c, 0)
 	}
 	return sent, errors.Join(err, c.PutVectors(ctx, list))
 }
 
-// errOtherVectors ends the reading of a file that is not the one that was sent before.
-var errOtherVectors = errors.New("other vectors")
+// errOtherVectors ends the reading of a file that is not the one that was sent before, and errEnough that of one with more than a commit takes.
+var errOtherVectors, errEnough = errors.New("other vectors"), errors.New("enough")

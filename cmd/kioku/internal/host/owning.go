@@ -73,6 +73,25 @@ type owning struct {
 	Written int64 `json:"written"`
 	// Sent is the last vector that the store has.
 	Sent int64 `json:"sent"`
+	// Adopted reports that the vectors of the store are still to be taken.
+	Adopted bool `json:"adopted,omitempty"`
+}
+
+// takeVectors takes the vectors of an agent that was adopted, so that nothing is embedded again.
+func (o *owned) takeVectors(ctx context.Context) error {
+	file := ownerRecord(o.c.dir, o.m.Agent(), o.m.Workspace())
+	record, err := readRecord(file)
+	if err != nil || !record.Adopted {
+		return err
+	}
+	ctx, done := context.WithTimeout(ctx, pushTime)
+	defer done()
+	err = o.c.store.Since(ctx, o.m.Agent(), 0, func(ctx context.Context, r pgstore.Reading) error { return takeVectors(ctx, r, o.m) })
+	if err != nil {
+		return err
+	}
+	record.Adopted = false
+	return record.save(file)
 }
 
 // readRecord reads it; none is that of a folder which was never an agent's.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,12 +13,11 @@ import (
 	"kioku/memory"
 	"kioku/note"
 	"kioku/pgstore"
-	"kioku/server"
 )
 
 // replica is the memory of an agent of another node: a mirror of its folder and an index of that.
 type replica struct {
-	server.Memory
+	marked
 	look
 	c      *cluster
 	agent  string
@@ -65,7 +63,7 @@ func (r *replica) open(ctx context.Context) error {
 // in another way.
 func (r *replica) index(ctx context.Context) (err error) {
 	if r.m, err = r.c.open(ctx, r.agent, r.mirror.dir); err == nil {
-		r.Memory, r.mirror.settings, r.mirror.whole = r.m.served, false, true
+		r.marked, r.mirror.settings, r.mirror.whole = marked{r.m.served, r.lacks}, false, true
 	}
 	return err
 }
@@ -113,25 +111,12 @@ func (r *replica) close() {
 	}
 }
 
-// Search implements server.Memory.
-func (r *replica) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
-	a, err := r.Memory.Search(ctx, q)
-	a.Degraded = append(a.Degraded, r.degraded()...)
-	return a, err
-}
-
-// Status implements server.Memory.
-func (r *replica) Status(ctx context.Context) (kioku.Status, error) {
-	st, err := r.Memory.Status(ctx)
-	st.Degraded = append(st.Degraded, r.degraded()...)
-	return st, err
-}
-
-// degraded says what may be missing.
-func (r *replica) degraded() []memory.Degradation {
-	all := r.look.degraded()
-	if o := r.c.owned[r.agent]; o != nil {
-		all = append(all, memory.Degradation{Code: memory.FolderReplaced, Text: fmt.Sprintf("%s is no longer the folder of agent %s: what is edited there counts nowhere; kioku cluster status tells which machine has it now.", o.m.Workspace(), r.agent)})
+// lacks says what may be missing, and that a folder here is no longer the agent's.
+func (r *replica) lacks() []memory.Degradation {
+	all := r.storeAway()
+	if r.c.owned[r.agent] != nil {
+		all = append(all, memory.Degradation{Code: memory.FolderReplaced, Text: "The folder of agent " + r.agent +
+			" on this machine is no longer the agent's: what is edited there counts nowhere; kioku cluster status tells which machine has it now."})
 	}
 	return all
 }

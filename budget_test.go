@@ -14,7 +14,7 @@ import (
 var budgets = map[string]int{
 	".":                 2_885, // forgets and corrects what is said, and shows it nowhere; gives and takes vectors
 	"memory":            2_410, // with what the user keeps, in prompts, with forgetting, and with the JSON names of what is derived and of operations, by which the index, services and commands know it
-	"note":              3_920, // forgets, tidies, proposes and merges notes; knows sentences over several lines
+	"note":              3_925, // forgets, tidies, proposes and merges notes; knows sentences over several lines
 	"indexer":           4_480,
 	"chunker":           2_600,
 	"search":            5_350,
@@ -31,7 +31,7 @@ var budgets = map[string]int{
 	"bench":             1_400,
 	"internal":          4_120, // with sentences, out of chunker, with the lock of a file that keeps its name, out of note and derive, and with buildflags, which says what a plain go install lacks
 	"internal/records":  450,   // out of council/folder, council/member and agent/turns
-	"pgstore":           1_050, // gives up what waits for a standby without cancelling it, and knows a former primary
+	"pgstore":           1_090, // gives up what waits for a standby without cancelling it, and knows a former primary
 	"derive/store":      3_690,
 	"council":           10_890, // on its way to 8,200; import of results, rebuild requests and logs, members elsewhere look things up, a person reports what a program could not do
 	"llm":               4_190,  // with ask, for council and derive

@@ -150,14 +150,11 @@ func (s *Store) Leave(ctx context.Context, node string) error {
 	return away(err)
 }
 
-// Drain takes the agents of an owner, or of all owners NODE/... of a node, whose folders do not become theirs again, and returns how many they were. The
-// error is memory.ErrNotFound for a node that nobody knows.
+// Drain ends the leases of an owner, or of all owners NODE/... of a node, so that others may take its agents at once, and returns how many they are. An owner
+// that is still there takes them back.
 func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) {
-	if node == "" { // as the owner of agents that have none
-		return 0, &memory.InputError{Field: "node", Problem: "is empty"}
-	}
 	for _, sh := range s.shards {
-		tag, err := sh.pool.Exec(ctx, "UPDATE kioku.agents SET epoch = epoch + 1, generation = generation + 1, written = generation + 1, owner = '', lease = '-infinity' WHERE owner = $1 OR split_part(owner, '/', 1) = $1", node)
+		tag, err := sh.pool.Exec(ctx, "UPDATE kioku.agents SET lease = '-infinity' WHERE owner = $1 OR split_part(owner, '/', 1) = $1", node)
 		if err != nil {
 			return agents, away(err)
 		}
@@ -168,7 +165,7 @@ func (s *Store) Drain(ctx context.Context, node string) (agents int, err error) 
 	}
 	nodes, err := s.Nodes(ctx, nodeAge)
 	if err == nil && !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == node }) {
-		err = fmt.Errorf("%w: the cluster has no node %q, and no agent of one", memory.ErrNotFound, node)
+		err = &memory.InputError{Field: "node", Problem: fmt.Sprintf("the cluster has none of the name %q, and no agent of one", node)}
 	}
 	return 0, err
 }

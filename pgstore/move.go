@@ -25,6 +25,9 @@ func (s *Store) Move(ctx context.Context, agent, to string) error {
 		return err
 	}
 	target := s.shards[at]
+	if _, err := s.Agent(ctx, agent); err != nil {
+		return err
+	}
 	if from != target {
 		tag, err := from.pool.Exec(ctx, "UPDATE kioku.agents SET moving = $2 WHERE agent = $1", agent, to)
 		if err == nil && tag.RowsAffected() == 0 {

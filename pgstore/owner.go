@@ -83,6 +83,9 @@ func (s *Store) Agents(ctx context.Context) (all []Agent, err error) {
 // of an owner: written is the generation of its own last one, and epoch that in which it was the owner, 0 for none. The error is ErrFenced if another
 // folder has been written to since, or another one is the owner now. A folder that has more than the store is there after the store was restored.
 func (s *Store) Own(ctx context.Context, agent, owner string, epoch, written int64, lease time.Duration) (now int64, err error) {
+	if err := s.checkNames(ctx); err != nil {
+		return 0, err
+	}
 	err = s.inAgent(ctx, agent, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO kioku.agents (agent) VALUES ($1) ON CONFLICT DO NOTHING", agent); err != nil {
 			return err

@@ -65,6 +65,12 @@ CREATE TABLE kioku.nodes (
   seen    timestamptz NOT NULL DEFAULT now()
 );
 
+-- databases: all of the cluster, which each of them has, so that a node that names fewer, or in another order, is told.
+CREATE TABLE kioku.databases (
+  shard text    PRIMARY KEY,
+  first boolean NOT NULL -- it has nodes and placed
+);
+
 -- placed: agents that are not on the shard that their name says. Only the first shard has rows.
 CREATE TABLE kioku.placed (
   agent text PRIMARY KEY,

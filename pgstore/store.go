@@ -34,7 +34,7 @@ const (
 )
 
 // ErrFenced means that somebody else has become the owner of an agent. Nothing was written.
-var ErrFenced = errors.New("another node has become the owner of this agent")
+var ErrFenced = errors.New("the agent belongs to another folder")
 
 // Options of a store.
 type Options struct {
@@ -63,7 +63,7 @@ type shard struct {
 }
 
 // Open returns the store in databases with addresses (postgres://...). It connects to them when it is used, and creates the tables that are missing.
-// The order of the addresses does not matter, but that the first has the table of agents that were moved.
+// All nodes name all databases, and the same one first, which has the tables of nodes and of the agents that were moved.
 func Open(ctx context.Context, addresses []string, opt Options) (*Store, error) {
 	if len(addresses) == 0 {
 		return nil, &memory.InputError{Field: "store", Problem: "names no database"}
@@ -90,14 +90,19 @@ func Open(ctx context.Context, addresses []string, opt Options) (*Store, error) 
 	return s, nil
 }
 
+// errAddress quotes no address: it may have a password.
+var errAddress = &memory.InputError{Field: "store", Problem: "has an address that is no postgres://user@host:port/database"}
+
 // openShard returns one database. Of several hosts it is the one that takes writes.
 func openShard(ctx context.Context, address string, opt Options) (*shard, error) {
 	conf, err := pgxpool.ParseConfig(address)
 	if err != nil {
-		// The error of pgx quotes the address, which may have a password.
-		return nil, &memory.InputError{Field: "store", Problem: "has an address that is no postgres://user@host:port/database"}
+		return nil, errAddress // that of pgx quotes the address, which may have a password
 	}
 	c := conf.ConnConfig
+	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") || strings.ContainsAny(c.Database, ":;@,") {
+		return nil, errAddress
+	}
 	conf.MaxConns = int32(opt.MaxConns)
 	c.ConnectTimeout = connectTimeout
 	c.RuntimeParams["application_name"] = "kioku"
@@ -191,6 +196,40 @@ func (s *Store) Reach(ctx context.Context) error {
 				return &memory.InputError{Field: "store", Problem: fmt.Sprintf("%s refuses: %s", sh.name, pg.Message)}
 			}
 			return fmt.Errorf("%s: %w", sh.name, away(err))
+		}
+	}
+	return s.checkNames(ctx)
+}
+
+// checkNames returns a *memory.InputError if other nodes name further databases, or another one first: an agent would be made twice. It records the names
+// in each database.
+func (s *Store) checkNames(ctx context.Context) error {
+	names := s.Shards()
+	for _, sh := range s.shards {
+		rows, err := sh.pool.Query(ctx, "SELECT shard, first FROM kioku.databases")
+		if err != nil {
+			return away(err)
+		}
+		var name string
+		var first bool
+		var known []string
+		if _, err = pgx.ForEachRow(rows, []any{&name, &first}, func() error {
+			known = append(known, name)
+			if first && name != names[0] || !slices.Contains(names, name) {
+				return &memory.InputError{Field: "store", Problem: fmt.Sprintf("other nodes of the cluster name %s%s; all must name the same databases, and the same one first", name,
+					map[bool]string{true: " first"}[first])}
+			}
+			return nil
+		}); err != nil {
+			return away(err)
+		}
+		for i, name := range names {
+			if slices.Contains(known, name) {
+				continue
+			}
+			if _, err := sh.pool.Exec(ctx, "INSERT INTO kioku.databases (shard, first) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, i == 0); err != nil {
+				return away(err)
+			}
 		}
 	}
 	return nil

@@ -151,14 +151,14 @@ func TestOneOwnerWrites(t *testing.T) {
 	if n, err := s.Drain(t.Context(), "b"); n != 1 || err != nil {
 		t.Errorf("%d agents are drained, %v", n, err)
 	}
-	if n, err := s.Drain(t.Context(), ""); n != 0 || err == nil { // all that have no owner
-		t.Errorf("%d agents without an owner are drained, %v", n, err)
+	if a, err := s.Agent(t.Context(), "main"); err != nil || a.Leased {
+		t.Errorf("drained: %+v, %v", a, err)
 	}
-	if _, err := s.Drain(t.Context(), "b"); !errors.Is(err, memory.ErrNotFound) {
-		t.Errorf("nobody is drained: %v", err)
+	if err := s.Renew(t.Context(), "main", second+1, time.Minute); err != nil {
+		t.Errorf("an owner that is there keeps the agent: %v", err)
 	}
-	if _, err := s.Own(t.Context(), "main", "b", second+1, 2, time.Minute); !errors.Is(err, pgstore.ErrFenced) {
-		t.Errorf("a drained owner comes back: %v", err)
+	if n, err := s.Drain(t.Context(), "nobody"); err == nil {
+		t.Errorf("%d agents of nobody are drained", n)
 	}
 	if _, err := s.Agent(t.Context(), "nobody"); !errors.Is(err, memory.ErrNoAgent) {
 		t.Errorf("%v", err)
@@ -482,11 +482,25 @@ func TestAgentsStayWhereTheyAre(t *testing.T) {
 	for _, name := range names {
 		own(t, one, name, "a")
 	}
-	both, err := pgstore.Open(t.Context(), []string{second, first}, pgstore.Options{})
+	both, err := pgstore.Open(t.Context(), []string{first, second}, pgstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer both.Close()
+	if err := both.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Own(t.Context(), "gus", "a", 0, 0, time.Minute); err == nil || !strings.Contains(err.Error(), "/grown2;") {
+		t.Errorf("a node that does not know of the second database makes an agent: %v", err)
+	}
+	other, err := pgstore.Open(t.Context(), []string{second, first}, pgstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "/grown1 first;") {
+		t.Errorf("a node has another first database: %v", err)
+	}
 	for _, name := range names {
 		if a, err := both.Agent(t.Context(), name); err != nil || a.Owner != "a" {
 			t.Errorf("%s: %+v, %v", name, a, err)

@@ -281,7 +281,7 @@ func (a *app) clusterMoveCmd() *cobra.Command {
 
 func (a *app) clusterDrainCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "drain NODE", Short: "Take a node's agents from it, so that others may adopt them at once", Args: cobra.ExactArgs(1),
+		Use: "drain NODE", Short: "End the leases of a lost node, so that others may adopt its agents at once", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withStore(cmd.Context(), func(s *host.Store) error {
 				agents, err := s.Drain(cmd.Context(), args[0])

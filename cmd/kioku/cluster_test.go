@@ -87,7 +87,7 @@ func TestClusterOfTwoMachines(t *testing.T) {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
 	other("cluster", "status", "--agent", "nobody", "--set", store).wants(t, exitError, "nobody: ")
-	other("cluster", "drain", "nobody", "--set", store).wants(t, exitError, `no node "nobody"`)
+	other("cluster", "drain", "nobody", "--set", store).wants(t, exitUsage, `none of the name "nobody"`)
 	gone := strings.Replace(store, "/two", "/gone", 1)
 	other("cluster", "doctor", "--set", gone).wants(t, exitUsage, `refuses: database "gone" does not exist`)
 	other("serve", "--state", t.TempDir(), "--set", gone).wants(t, exitUsage, `refuses: database "gone" does not exist`)
@@ -96,7 +96,7 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	folder.ends()
 	ask("append", "Said while the folder was away.").wants(t, exitOK)
 	adopted := filepath.Join(second.home, "adopted")
-	other("cluster", "adopt", "main", adopted, "--state", second.state, "--set", store).wants(t, exitError, "another node")
+	other("cluster", "adopt", "main", adopted, "--state", second.state, "--set", store).wants(t, exitError, "belongs to another folder")
 	other("cluster", "adopt", "main", adopted, "--force", "--state", second.state, "--set", store).wants(t, exitOK, "this machine its owner")
 	if text, err := os.ReadFile(filepath.Join(adopted, "MEMORY.md")); err != nil || !strings.Contains(string(text), "closes at seven") {
 		t.Errorf("%s, %v", text, err)
@@ -114,7 +114,7 @@ func TestClusterOfTwoMachines(t *testing.T) {
 	}
 	imported := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n\n- The mill is by the weir.\n"})
 	imported.raw("cluster", "import", "mill", imported.workspace, "--state", imported.state, "--set", store).wants(t, exitOK, "the cluster has its notes")
-	imported.raw("cluster", "import", "main", imported.workspace, "--state", imported.state, "--set", store).wants(t, exitError, "another node")
+	imported.raw("cluster", "import", "main", imported.workspace, "--state", imported.state, "--set", store).wants(t, exitError, "belongs to another folder")
 	if got := other("search", "where is the mill?", "--agent", "mill", "--target", address); !strings.Contains(got.stdout, "by the weir") {
 		t.Errorf("what was imported is not found: %s%s", got.stdout, got.stderr)
 	}

@@ -1,6 +1,7 @@
 package forgotten_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,29 @@ func TestRestates(t *testing.T) {
 	} {
 		if id, _ := gone.Restates(said); (id != "") != want {
 			t.Errorf("%q: %q", said, id)
+		}
+	}
+}
+
+// A title, an initial or another abbreviation ends no sentence, so that what follows it is not left behind.
+func TestSentencesGoOnAfterAbbreviations(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string][]string{
+		"The gate code of Mr. Miller is 4711. It is new.":    {"The gate code of Mr. Miller is 4711.", "It is new."},
+		"- Our dentist is Dr. Suzuki at the Rathausplatz.\n": {"Our dentist is Dr. Suzuki at the Rathausplatz."},
+		"See J. P. Morgan, e.g. Tuesday. Then go.":           {"See J. P. Morgan, e.g. Tuesday.", "Then go."},
+		"Frag Prof. Dr.\nKlein. Er hilft.":                   {"Frag Prof. Dr. Klein.", "Er hilft."},
+		"It ends with Mr.":                                   {"It ends with Mr."},
+	} {
+		var got []string
+		for _, s := range forgotten.Sentences([]byte(src)) {
+			got = append(got, s.Text)
+			if one := strings.Join(strings.Fields(src[s.From:s.To]), " "); one != s.Text {
+				t.Errorf("%q is at %q", s.Text, one)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q", src, got)
 		}
 	}
 }

@@ -32,6 +32,8 @@ var (
 	// marker matches a marker of Kioku's; see package note.
 	marker = regexp.MustCompile(text.MarkPattern)
 	fence  = regexp.MustCompile("^[ \t>]*(?:```|~~~)")
+	// goesOn matches what ends with a point that ends no sentence: a title, an initial, and the like.
+	goesOn = regexp.MustCompile(`(?:^|[\s(])(?:(?i:mrs?|ms|dr|prof|st|no|nr|hr|sra?|mme|vs|e\.g|i\.e|z\.\s?b|ca|bzw)|\p{Lu})\.\s*$`)
 )
 
 // Sentences returns the sentences of a text in order. Those of a paragraph or an item go over its lines; each line of a fence is one.
@@ -73,7 +75,12 @@ func Sentences(src []byte) (all []Sentence) {
 func sentencesOf(src, flat []byte, from, end, line, block int, heading bool) (all []Sentence) {
 	from += len(prefix.Find(flat[from:end]))
 	joined := strings.NewReplacer("\n", " ", "\r", " ").Replace(string(flat[from:end]))
+	whole := ""
 	for _, s := range text.Sentences(joined, len(joined)+1) {
+		if whole += s; goesOn.MatchString(s) && len(whole) < len(joined) {
+			continue
+		}
+		s, joined, whole = whole, joined[len(whole):], ""
 		if said := strings.TrimSpace(s); said != "" {
 			start := from + strings.Index(s, said)
 			all = append(all, Sentence{Line: line + bytes.Count(flat[:start], []byte("\n")) - bytes.Count(flat[:from], []byte("\n")),

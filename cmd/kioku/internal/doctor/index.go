@@ -98,7 +98,7 @@ func checkIntegrity(ctx context.Context, s *Subject) []Finding {
 
 // checkWatches compares the folders of the workspace with the number that the system can watch.
 func checkWatches(_ context.Context, s *Subject) []Finding {
-	if s.PlaceErr != nil {
+	if s.PlaceErr != nil || s.Daemon != "" && s.Status.Sync.WatchMode == indexer.ModeOff { // another machine watches
 		return nil
 	}
 	if s.Daemon != "" {

@@ -25,14 +25,18 @@ func Adopt(ctx context.Context, store *Store, conf *config.Config, agent, dir st
 	return adopt(ctx, store, agent, dir, nodeName(state), filepath.Join(state, "cluster"), force)
 }
 
-func adopt(ctx context.Context, store *Store, agent, dir, node, records string, force bool) error {
+func adopt(ctx context.Context, store *Store, agent, dir, node, records string, force bool) (err error) {
 	if err := newFolder(ctx, store, agent, dir); err != nil {
 		return err
 	}
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(dir) // if nothing came into it
+		}
+	}()
 	ctx, done := context.WithTimeout(ctx, pushTime)
 	defer done()
 	m := &mirror{dir: dir}
@@ -55,7 +59,7 @@ func adopt(ctx context.Context, store *Store, agent, dir, node, records string, 
 // newFolder makes the folder for an agent of the store.
 func newFolder(ctx context.Context, store *Store, agent, dir string) error {
 	if _, err := store.Agent(ctx, agent); err != nil {
-		return err
+		return fmt.Errorf("agent %s: %w", agent, err)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return &memory.InputError{Field: "folder", Problem: dir + " has files already; name a new one"}
@@ -98,6 +102,9 @@ func Import(ctx context.Context, store *Store, conf *config.Config, agent, dir s
 		o := c.share(m)
 		if err = o.push(ctx, nil); err == nil {
 			err = store.Release(ctx, agent, o.epoch.Load())
+		}
+		if errors.Is(err, pgstore.ErrFenced) {
+			err = fmt.Errorf("%w; kioku cluster status tells which machine has it", pgstore.ErrFenced)
 		}
 	}
 	return errors.Join(err, m.Close())

@@ -95,6 +95,7 @@ var nextShard = regexp.MustCompile(`\s*,\s*(postgres(?:ql)?://)`)
 
 // OpenStore opens the databases that the settings name.
 func OpenStore(ctx context.Context, conf *config.Config, log *slog.Logger) (*Store, error) {
+	// Between addresses may be commas or spaces.
 	return pgstore.Open(ctx, strings.Fields(nextShard.ReplaceAllString(strings.TrimRight(conf.Store, ", "), " $1")), pgstore.Options{Log: log})
 }
 
@@ -256,6 +257,12 @@ func (c *cluster) Agents(ctx context.Context) (names []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(err, memory.ErrUnreachable) && ctx.Err() == nil {
+		if len(c.names) == 0 { // it has just started
+			mirrors, _ := filepath.Glob(filepath.Join(c.dir, "*.json")) // a pattern without mistakes
+			for _, name := range mirrors {
+				c.names = append(c.names, strings.TrimSuffix(filepath.Base(name), ".json"))
+			}
+		}
 		return c.names, nil
 	}
 	c.names = names

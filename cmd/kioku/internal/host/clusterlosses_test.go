@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -50,6 +51,33 @@ func serveFolder(t *testing.T, c *cluster, agent, ws string) *owned {
 		t.Fatal(err)
 	}
 	return c.share(m)
+}
+
+// A folder that has all that the store has is the agent's without a record of it; one that lacks something is not, nor is a copy while the owner is there.
+func TestClusterKnowsAWholeFolder(t *testing.T) {
+	t.Parallel()
+	address := pgtest.New(t).Database("whole")
+	a := testNode(t, address, "a")
+	o := testOwner(t, a, "main", example)
+	again := func(ws string) error {
+		return serveFolder(t, testNode(t, address, "b"), "main", ws).push(t.Context(), nil)
+	}
+	if err := again(o.Workspace()); !errors.Is(err, pgstore.ErrFenced) {
+		t.Errorf("from an owner that is there: %v", err)
+	}
+	if err := a.store.Release(t.Context(), "main", o.epoch.Load()); err != nil {
+		t.Fatal(err)
+	}
+	older := t.TempDir()
+	if err := errors.Join(os.CopyFS(older, os.DirFS(o.Workspace())), os.Remove(filepath.Join(older, "USER.md"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := again(older); !errors.Is(err, pgstore.ErrFenced) {
+		t.Errorf("a folder that lacks a file: %v", err)
+	}
+	if err := again(o.Workspace()); err != nil {
+		t.Error(err)
+	}
 }
 
 // A machine that replaces a lost one has its name and paths, and a new folder. It must not take all notes from the cluster.

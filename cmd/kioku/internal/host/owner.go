@@ -28,7 +28,8 @@ type owned struct {
 	tried      int64
 	more, rest bool
 
-	folder os.FileInfo // what the folder was when it was opened
+	folder   os.FileInfo // what the folder was when it was opened
+	compared bool        // with all that the store has
 
 	epoch      atomic.Int64 // in which this node is the owner; 0 if it is not
 	generation atomic.Int64 // of the store that the folder has

@@ -30,9 +30,15 @@ func (o *owned) own(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: %s is empty, although it had notes: is its disk mounted?", memory.ErrUnavailable, o.m.Workspace())
 	}
 	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, record.Epoch, record.Written, leaseTime)
+	if errors.Is(err, pgstore.ErrFenced) && !o.compared {
+		o.compared = true
+		if a, whole := o.isWhole(ctx); whole && (!a.Leased || a.Owner == owner) {
+			epoch, err = o.c.store.Own(ctx, o.m.Agent(), owner, a.Epoch, a.Written, leaseTime)
+		}
+	}
 	o.fenced.Store(errors.Is(err, pgstore.ErrFenced))
 	if o.fenced.Load() {
-		return fmt.Errorf("%w: %w; this folder stays as it is, and kioku cluster adopt %s FOLDER takes the agent back", memory.ErrUnreachable, err, o.m.Agent())
+		return fmt.Errorf("%w: %w, or this one lacks what was written since; it stays as it is. To take the agent back, stop kioku serve, let kioku cluster adopt %s write a new folder, and add what was edited here", memory.ErrUnreachable, err, o.m.Agent())
 	}
 	if err == nil {
 		record.Epoch = epoch
@@ -42,6 +48,27 @@ func (o *owned) own(ctx context.Context) (err error) {
 		o.epoch.Store(epoch)
 	}
 	return err
+}
+
+// isWhole reports whether the folder has all that the store has of the agent, which it may have without a record of that, and returns the agent.
+func (o *owned) isWhole(ctx context.Context) (a pgstore.Agent, whole bool) {
+	var sums map[string][sha256.Size]byte
+	err := o.c.store.Since(ctx, o.m.Agent(), 0, func(ctx context.Context, r pgstore.Reading) (err error) {
+		a = r.Agent
+		sums, err = r.Sums(ctx)
+		return err
+	})
+	root, unread := os.OpenRoot(o.m.Workspace())
+	if err != nil || unread != nil {
+		return a, false
+	}
+	defer root.Close()
+	for p, sum := range sums {
+		if data, err := root.ReadFile(filepath.FromSlash(p)); err != nil || sha256.Sum256(data) != sum {
+			return a, false
+		}
+	}
+	return a, len(sums) > 0
 }
 
 // isEmpty reports whether the folder has nothing that a cluster shares.

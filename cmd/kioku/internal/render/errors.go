@@ -67,7 +67,7 @@ func Message(err error) string {
 	case !answered && errors.Is(err, memory.ErrUnreachable):
 		return err.Error() + "; the daemon ended or is starting: try again"
 	case answered && errors.Is(err, context.DeadlineExceeded):
-		return err.Error() + "; try again, or with --no-daemon"
+		return err.Error() + "; try again, or on the machine itself with --no-daemon"
 	}
 	return plain(err)
 }

@@ -31,7 +31,7 @@ var budgets = map[string]int{
 	"bench":             1_400,
 	"internal":          4_120, // with sentences, out of chunker, with the lock of a file that keeps its name, out of note and derive, and with buildflags, which says what a plain go install lacks
 	"internal/records":  450,   // out of council/folder, council/member and agent/turns
-	"pgstore":           1_090, // gives up what waits for a standby without cancelling it, and knows a former primary
+	"pgstore":           1_090, // gives up what waits for a standby without cancelling it; knows a former primary, and which databases other nodes name
 	"derive/store":      3_690,
 	"council":           10_890, // on its way to 8,200; import of results, rebuild requests and logs, members elsewhere look things up, a person reports what a program could not do
 	"llm":               4_190,  // with ask, for council and derive

@@ -66,12 +66,8 @@ func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 				for _, ceiling := range []string{"", "normal", "secret", "all"} {
 					values := filled(agent)
 					values["max_sensitivity"] = ceiling
-					ask := func(address string) string {
-						ctx, cancel := context.WithTimeout(t.Context(), soon)
-						if a.Stream {
-							cancel()
-							ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
-						}
+					ask := func(address string, limit time.Duration) string {
+						ctx, cancel := context.WithTimeout(t.Context(), limit)
 						defer cancel()
 						code, _ := askAny(ctx, overHTTP{address, token}, a, values)
 						if token == "wrong" && code == "RESOURCE_EXHAUSTED" { // after too many wrong tokens
@@ -79,9 +75,17 @@ func TestForwardedOperationsHaveTheSameRights(t *testing.T) {
 						}
 						return code
 					}
-					want := ask(direct)
+					limit := soon
+					if a.Stream { // some have no end
+						limit = 300 * time.Millisecond
+					}
+					want := ask(direct, limit)
 					for how, address := range others {
-						if got := ask(address); want != got {
+						got := ask(address, limit)
+						if got != want { // a refusal may take longer on a busy machine
+							want, got = ask(direct, soon), ask(address, soon)
+						}
+						if want != got {
 							t.Errorf("%s of %s for %s up to %q, %s: %q; directly: %q", a.Name, token, agent, ceiling, how, got, want)
 						}
 					}

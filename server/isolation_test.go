@@ -50,7 +50,7 @@ func TestOperationsNeedTheRightsThatTheyTell(t *testing.T) {
 	check := func(a op.About, refused bool, more map[string]any) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), soon)
-		if a.Stream {
+		if a.Stream && !refused { // some have no end
 			cancel()
 			ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 		}

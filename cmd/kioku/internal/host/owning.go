@@ -38,7 +38,7 @@ func (o *owned) own(ctx context.Context) (err error) {
 	}
 	o.fenced.Store(errors.Is(err, pgstore.ErrFenced))
 	if o.fenced.Load() {
-		return fmt.Errorf("%w: %w, or this one lacks what was written since; it stays as it is. To take the agent back, stop kioku serve, let kioku cluster adopt %s write a new folder, and add what was edited here", memory.ErrUnreachable, err, o.m.Agent())
+		return fmt.Errorf("%w: %w, or this one lacks what was written since; it stays as it is. To take the agent back, stop kioku serve, run kioku cluster adopt %s NEWFOLDER, and bring over what was edited here", memory.ErrUnreachable, err, o.m.Agent())
 	}
 	if err == nil {
 		record.Epoch = epoch

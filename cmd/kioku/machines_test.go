@@ -175,7 +175,7 @@ func TestDemoOfSixMachines(t *testing.T) {
 
 	tell("node3 adopts the folder, from a machine that may still be there; so it asks twice.")
 	folder := filepath.Join(three.home, "main")
-	run(three, "another node", "cluster", "adopt", "main", folder)
+	run(three, "another folder", "cluster", "adopt", "main", folder)
 	run(three, "owner", "cluster", "adopt", "main", folder, "--force")
 	three.p.terminates()
 	three.runs(folder)

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -209,7 +208,7 @@ func (a *app) clusterAdoptCmd() *cobra.Command {
 			"back, writes nothing to the cluster any more. kioku serve --agent AGENT=FOLDER goes on, and writes the notes that waited for the owner.",
 		Example: "  kioku cluster adopt nova ~/nova",
 	}
-	cmd.RunE = a.intoFolder("and this machine its owner; kioku serve with --agent %s=%s and the same --state goes on", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
+	cmd.RunE = a.intoFolder("and this machine its owner; kioku serve with this folder and the same --state goes on", func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error {
 		return host.Adopt(ctx, s, conf, agent, dir, force)
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "take it from an owner that is still there, too")
@@ -238,28 +237,32 @@ func (a *app) clusterExportCmd() *cobra.Command {
 	}
 }
 
-// intoFolder has f write the agent of the first argument into the folder of the second, and tells what it has done.
-func (a *app) intoFolder(told string, f func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error) func(*cobra.Command, []string) error {
+// doing has f do something to the cluster, and tells what it has done.
+func (a *app) doing(f func(ctx context.Context, s *host.Store, args []string) (told string, err error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return a.withStore(cmd.Context(), func(s *host.Store) error {
-			conf, err := a.config()
-			if err != nil {
-				return err
+			told, err := f(cmd.Context(), s, args)
+			if err == nil {
+				a.Notice("%s", told)
 			}
-			dir, err := filepath.Abs(args[1])
-			if err != nil {
-				return err
-			}
-			if err := f(cmd.Context(), s, conf, args[0], dir); err != nil {
-				return err
-			}
-			if strings.Contains(told, "%s") {
-				told = fmt.Sprintf(told, args[0], dir)
-			}
-			a.Notice("%s is in %s, %s", args[0], dir, told)
-			return nil
+			return err
 		})
 	}
+}
+
+// intoFolder has f write the agent of the first argument into the folder of the second.
+func (a *app) intoFolder(told string, f func(ctx context.Context, s *host.Store, conf *config.Config, agent, dir string) error) func(*cobra.Command, []string) error {
+	return a.doing(func(ctx context.Context, s *host.Store, args []string) (string, error) {
+		conf, err := a.config()
+		if err != nil {
+			return "", err
+		}
+		dir, err := filepath.Abs(args[1])
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s is in %s, %s", args[0], dir, told), f(ctx, s, conf, args[0], dir)
+	})
 }
 
 func (a *app) clusterMoveCmd() *cobra.Command {
@@ -267,30 +270,18 @@ func (a *app) clusterMoveCmd() *cobra.Command {
 		Use: "move AGENT DATABASE", Short: "Move an agent to another database of the cluster", Args: cobra.ExactArgs(2),
 		Long: "Copy the rows of an agent to another database of the setting store, as kioku cluster status names it, and switch to it. Nobody writes\n" +
 			"meanwhile; the owner goes on at the new place by itself.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(s *host.Store) error {
-				if err := s.Move(cmd.Context(), args[0], args[1]); err != nil {
-					return err
-				}
-				a.Notice("%s is at %s", args[0], args[1])
-				return nil
-			})
-		},
+		RunE: a.doing(func(ctx context.Context, s *host.Store, args []string) (string, error) {
+			return fmt.Sprintf("%s is at %s", args[0], args[1]), s.Move(ctx, args[0], args[1])
+		}),
 	}
 }
 
 func (a *app) clusterDrainCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "drain NODE", Short: "End the leases of a lost node, so that others may adopt its agents at once", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withStore(cmd.Context(), func(s *host.Store) error {
-				agents, err := s.Drain(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				a.Notice("%s of %s can be adopted", render.Count(agents, "agent"), args[0])
-				return nil
-			})
-		},
+		RunE: a.doing(func(ctx context.Context, s *host.Store, args []string) (string, error) {
+			agents, err := s.Drain(ctx, args[0])
+			return fmt.Sprintf("%s of %s can be adopted", render.Count(agents, "agent"), args[0]), err
+		}),
 	}
 }

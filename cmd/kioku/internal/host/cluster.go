@@ -95,7 +95,6 @@ var nextShard = regexp.MustCompile(`\s*,\s*(postgres(?:ql)?://)`)
 
 // OpenStore opens the databases that the settings name.
 func OpenStore(ctx context.Context, conf *config.Config, log *slog.Logger) (*Store, error) {
-	// Between addresses may be commas or spaces.
 	return pgstore.Open(ctx, strings.Fields(nextShard.ReplaceAllString(strings.TrimRight(conf.Store, ", "), " $1")), pgstore.Options{Log: log})
 }
 
@@ -132,7 +131,7 @@ func (h *Host) joinCluster(ctx context.Context, s *shared) error {
 		return h.openMemory(ctx, config.Place{Agent: agent, Workspace: workspace}, s, true, workspace+stateOf)
 	}
 	for _, m := range h.Memories {
-		if err := h.cluster.share(m).takeVectors(ctx); err != nil {
+		if err := h.cluster.share(m).adoptVectors(ctx); err != nil {
 			h.opt.Log.Warn("the vectors of the cluster are not here", "agent", m.Agent(), "err", err)
 		}
 	}

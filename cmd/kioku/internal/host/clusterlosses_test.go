@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,32 +217,6 @@ func TestClusterMoveThatBreaks(t *testing.T) {
 	}
 }
 
-// However many notes wait, they come into the folder, some in each commit.
-func TestClusterManyNotesWait(t *testing.T) {
-	t.Parallel()
-	address := pgtest.New(t).Database("many")
-	a := testNode(t, address, "a")
-	o := testOwner(t, a, "main", example)
-	const notes = 2*waitingAtOnce + 50
-	if _, err := a.store.Change(t.Context(), "main", 0, func(ctx context.Context, c *pgstore.Change) error {
-		for i := range notes {
-			c.Generation++
-			if err := c.Wait(ctx, memory.Note{Text: fmt.Sprintf("Note %d is about the lock %d of the canal.", i, i*7), Key: fmt.Sprint("k", i)}, noon); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.push(t.Context(), []string{}); err != nil {
-		t.Fatal(err)
-	}
-	if st, err := a.store.Agent(t.Context(), "main"); err != nil || st.Waiting != 0 {
-		t.Errorf("%d notes wait, %v", st.Waiting, err)
-	}
-}
-
 // The store is restored from a backup: mirrors have what it has not.
 func TestClusterRestoredStore(t *testing.T) {
 	t.Parallel()
@@ -406,73 +378,6 @@ func TestClusterStartsWhileTheStoreIsAway(t *testing.T) {
 	pg.Continue()
 }
 
-// An owner that starts again sends only vectors that the store lacks.
-func TestClusterRestartSendsAllVectors(t *testing.T) {
-	t.Parallel()
-	address := pgtest.New(t).Database("vectors")
-	h := &counted{}
-	a := testNode(t, address, "a")
-	o := testOwner(t, a, "main", example)
-	a.close()
-	again := testNodeIn(t, address, "a", filepath.Dir(a.dir), h.dial)
-	again.share(o.m)
-	n := again.owned["main"]
-	if err := n.push(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	first := h.sent.Load()
-	if err := n.push(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if second := h.sent.Load() - first; first > 10*second+20_000 {
-		t.Errorf("a start sends %d bytes, and a push of nothing %d", first, second)
-	}
-}
-
-type counted struct{ sent atomic.Int64 }
-
-type countedConn struct {
-	net.Conn
-	h *counted
-}
-
-func (h *counted) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, network, address)
-	return countedConn{conn, h}, err
-}
-
-func (c countedConn) Write(b []byte) (int, error) {
-	c.h.sent.Add(int64(len(b)))
-	return c.Conn.Write(b)
-}
-
-// A file that changes without another size or time is sent once the index has noticed.
-func TestClusterSameSizeAndTime(t *testing.T) {
-	t.Parallel()
-	address := pgtest.New(t).Database("same")
-	a := testNode(t, address, "a")
-	o := testOwner(t, a, "main", example)
-	name := filepath.Join(o.Workspace(), "MEMORY.md")
-	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := os.ReadFile(name)
-	changed := strings.Replace(string(text), "Long-term", "Lang-term", 1)
-	if err := os.WriteFile(name, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_ = os.Chtimes(name, info.ModTime(), info.ModTime())
-	for _, paths := range [][]string{{"MEMORY.md"}, nil} {
-		if err := o.push(t.Context(), paths); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if storeFiles(t, a, "main")["MEMORY.md"] != changed {
-		t.Error("the store has the old text")
-	}
-}
-
 // Many restarts of a peer leave no connections.
 func TestClusterPeersAreForgotten(t *testing.T) {
 	t.Parallel()
@@ -521,6 +426,19 @@ func TestClusterFencedOwnerTellsSo(t *testing.T) {
 	}
 }
 
+// A node that has just started knows the agents that it has on its disk, also while the store is away.
+func TestClusterKnowsItsMirrorsWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "cluster"), 0o700), os.WriteFile(filepath.Join(dir, "cluster", "nova.json"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := testNodeIn(t, "postgres:///none?host=/nowhere", "a", dir, nil)
+	if names, err := c.Agents(t.Context()); err != nil || fmt.Sprint(names) != "[nova]" {
+		t.Errorf("%q, %v", names, err)
+	}
+}
+
 // unitLister is a memory from which something was derived.
 type unitLister struct{ server.Memory }
 
@@ -536,25 +454,5 @@ func TestClusterOwnerHasWhatWasDerived(t *testing.T) {
 	c := newCluster(nil, pgstore.Node{}, t.TempDir(), time.Now, slog.New(slog.DiscardHandler))
 	if list, err := memory.UnitsOf(t.Context(), c.share(m), memory.UnitQuery{}, ""); err != nil || len(list.Units) != 1 {
 		t.Errorf("%+v, %v", list, err)
-	}
-}
-
-// What an operation has written is in the store when it is acknowledged, also among much else that was not there yet.
-func TestClusterSendsMuchInParts(t *testing.T) {
-	t.Parallel()
-	address := pgtest.New(t).Database("parts")
-	a := testNode(t, address, "a")
-	o := testOwner(t, a, "main", example)
-	for i := range 4 {
-		if err := os.WriteFile(filepath.Join(o.Workspace(), fmt.Sprintf("A%d.md", i)), []byte(strings.Repeat("The weir is old.\n", pushBytes/20)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := o.Update(t.Context(), memory.Update{OldText: "# Long-term memory", NewText: "# What lasts"}); err != nil {
-		t.Fatal(err)
-	}
-	files := storeFiles(t, a, "main")
-	if !strings.Contains(files["MEMORY.md"], "# What lasts") || files["A3.md"] == "" {
-		t.Errorf("%q", files["MEMORY.md"])
 	}
 }

@@ -93,7 +93,7 @@ func ownerRecord(dir, agent, workspace string) string {
 	return filepath.Join(dir, "owner-"+agent+"-"+filepath.Base(ownerOf("", workspace))+".epoch")
 }
 
-// owning is what a folder had when it was last that of an agent. Without it a folder is not known to have what was written.
+// owning is what a folder had when it was last that of an agent. A folder without it is compared with the store; see isWhole.
 type owning struct {
 	// Epoch of the owner, and Written is the generation of its last commit, or of the one before if that has failed.
 	Epoch   int64 `json:"epoch"`
@@ -104,8 +104,8 @@ type owning struct {
 	Adopted bool `json:"adopted,omitempty"`
 }
 
-// takeVectors takes the vectors of an agent that was adopted, so that nothing is embedded again.
-func (o *owned) takeVectors(ctx context.Context) error {
+// adoptVectors takes the vectors of an agent that was adopted, so that nothing is embedded again.
+func (o *owned) adoptVectors(ctx context.Context) error {
 	file := ownerRecord(o.c.dir, o.m.Agent(), o.m.Workspace())
 	record, err := readRecord(file)
 	if err != nil || !record.Adopted {

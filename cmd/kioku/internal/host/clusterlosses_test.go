@@ -76,6 +76,14 @@ func TestClusterKnowsAWholeFolder(t *testing.T) {
 	if err := again(o.Workspace()); err != nil {
 		t.Error(err)
 	}
+	if _, err := a.store.Drain(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it first learns that it was one
+		if err := o.push(t.Context(), nil); !errors.Is(err, pgstore.ErrFenced) {
+			t.Errorf("a former owner takes the agent back: %v", err)
+		}
+	}
 }
 
 // A machine that replaces a lost one has its name and paths, and a new folder. It must not take all notes from the cluster.

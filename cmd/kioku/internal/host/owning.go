@@ -30,8 +30,8 @@ func (o *owned) own(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: %s is empty, although it had notes: is its disk mounted?", memory.ErrUnavailable, o.m.Workspace())
 	}
 	epoch, err := o.c.store.Own(ctx, o.m.Agent(), owner, record.Epoch, record.Written, leaseTime)
-	if errors.Is(err, pgstore.ErrFenced) && !o.compared {
-		o.compared = true
+	if errors.Is(err, pgstore.ErrFenced) && record.Epoch == 0 && !o.compared {
+		o.compared = true // a former owner stays one
 		if a, whole := o.isWhole(ctx); whole && (!a.Leased || a.Owner == owner) {
 			epoch, err = o.c.store.Own(ctx, o.m.Agent(), owner, a.Epoch, a.Written, leaseTime)
 		}
